@@ -1,0 +1,331 @@
+"""Host side of the launcher: one Factory per prepared sandbox, one Worker per request.
+
+Ownership: the factory process is this process's child, started with posix_spawn(3) so that no Python is ever forked and
+the caller's size costs nothing; closing its socket ends it and everything it made. A worker's three descriptors (init's
+socket, its first runner's socket, a pidfd) belong to the Worker, which closes them. A Factory belongs to one pid: in a
+forked child every descriptor is closed and the next use starts anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+import weakref
+from _socket import AF_UNIX, MSG_CMSG_CLOEXEC, MSG_DONTWAIT, SCM_RIGHTS, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
+from _thread import allocate_lock
+
+from runner.errors import IsolationError
+from runner.model.outcome import Status, Usage
+from runner.model.record import Record
+
+from . import wire
+
+LAUNCHER = os.path.join(os.path.dirname(__file__), "launcher")
+_FDS = 4 * 4 + 32  # ancillary space for four descriptors
+_living: weakref.WeakSet[Factory] = weakref.WeakSet()
+
+
+class LauncherError(IsolationError):
+    """The launcher could not do one of its steps. step: name of `enum step`; number: errno; index: the view step."""
+
+    def __init__(self, step: str, number: int, index: int = -1) -> None:
+        what = f" at view step {index}" if index >= 0 else ""
+        super().__init__(f"the sandbox cannot be made: `{step}`{what}: {os.strerror(number)}")
+        self.step, self.number, self.index = step, number, index
+
+
+class Ended(Record):
+    """One stage has ended. failure: (step, errno) where the command itself never ran. counters: the kernel's own."""
+
+    status: Status
+    usage: Usage
+    counters: tuple[int, ...]
+    alone: bool
+    failure: tuple[str, int] | None = None
+
+
+def _error(step: int, value: int) -> LauncherError:
+    name = wire.STEPS[step] if step < len(wire.STEPS) else str(step)
+    return LauncherError(name, value & 0xFFF, value >> 12) if name in ("root", "op") else LauncherError(name, value)
+
+
+def _send(sock: socket, data: bytes, fds: tuple[int, ...] = ()) -> None:
+    ancillary = [(SOL_SOCKET, SCM_RIGHTS, b"".join(fd.to_bytes(4, "little") for fd in fds))] if fds else []
+    sock.sendmsg([data], ancillary)
+
+
+def _receive(sock: socket, flags: int = 0) -> tuple[tuple[int, ...], list[int]] | None:
+    """(packet fields, descriptors); None at the end of the connection. Raises BlockingIOError with MSG_DONTWAIT."""
+    try:
+        data, ancillary, _, _ = sock.recvmsg(wire.PACKET.size, _FDS, flags | MSG_CMSG_CLOEXEC)
+    except ConnectionResetError:
+        return None
+    fds = [
+        int.from_bytes(raw[at : at + 4], "little")
+        for _, _, raw in ancillary
+        for at in range(0, len(raw) - len(raw) % 4, 4)
+    ]
+    return (wire.PACKET.unpack(data), fds) if len(data) == wire.PACKET.size else None
+
+
+def _pair() -> tuple[socket, socket]:
+    return socketpair(AF_UNIX, SOCK_SEQPACKET, 0)
+
+
+class Factory:
+    """A running launcher. ahead: how many workers are kept armed. abi: the kernel's Landlock ABI (0: none)."""
+
+    def __init__(self, config: wire.Config, ahead: int) -> None:
+        self.ahead, self.waiting, self.closed = ahead, 0, False
+        self.namespaced = bool(config.flags & wire.PIDNS)
+        self.owner = os.getpid()
+        self.lock = allocate_lock()
+        self.socket, self.pid = _spawn()
+        _living.add(self)
+        try:
+            self.abi = self._configure(config)
+            self.refill()
+        except BaseException:
+            self.close()
+            raise
+
+    def _configure(self, config: wire.Config) -> int:
+        record = wire.sealed(wire.encode_config(config))
+        try:
+            _send(self.socket, wire.packet(wire.CONFIG), (record,))
+        finally:
+            os.close(record)
+        return max(0, self._expect(wire.READY)[0][2])
+
+    def _expect(self, kind: int) -> tuple[tuple[int, ...], list[int]]:
+        answer = _receive(self.socket)
+        if answer is None:
+            raise IsolationError("the launcher has ended", remedy="call again: a new one is started")
+        if answer[0][1] == wire.ERROR:
+            raise _error(answer[0][2], answer[0][3])
+        if answer[0][1] != kind:
+            raise IsolationError(f"the launcher answered `{answer[0][1]}` where `{kind}` was due")
+        return answer
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still ours and running (a hang-up shows at once)."""
+        if self.closed or self.owner != os.getpid():
+            return False
+        poller = select.poll()
+        poller.register(self.socket.fileno(), 0)
+        return not poller.poll(0)
+
+    def refill(self) -> None:
+        """Ask for as many workers as are missing; returns at once, arming happens beside us."""
+        with self.lock:
+            while not self.closed and self.waiting < self.ahead:
+                self._ask()
+
+    def _ask(self) -> None:
+        try:
+            _send(self.socket, wire.packet(wire.ARM))
+        except OSError as error:
+            raise IsolationError("the launcher has ended", remedy="call again: a new one is started") from error
+        self.waiting += 1
+
+    def take(self) -> Worker:
+        """An armed worker, or the next one to be; it may still be arming, its first packet waits for it."""
+        with self.lock:
+            if not self.waiting:
+                self._ask()
+            self.waiting -= 1
+            fields, fds = self._expect(wire.ARMED)
+        return Worker(self, fields[2], fds)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        _living.discard(self)
+        self.socket.close()
+        if self.owner == os.getpid():
+            try:
+                os.waitpid(self.pid, 0)
+            except ChildProcessError:
+                pass  # the host ignores or reaps its children itself
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Worker:
+    """One instance: its init, and everything that will ever run in it."""
+
+    def __init__(self, factory: Factory, pid: int, fds: list[int]) -> None:
+        control, runner, self.pidfd = fds
+        self.factory, self.pid = factory, pid
+        self.control = socket(fileno=control)
+        self.runners: list[socket | None] = [socket(fileno=runner)]
+        self.started, self.alone, self.closed, self.armed = 0, True, False, False
+
+    def fileno(self) -> int:
+        return self.control.fileno()
+
+    def wait_armed(self) -> None:
+        """Return when the instance stands; raises LauncherError with the step that failed."""
+        while not self.armed:
+            self._packet(_receive(self.control))
+
+    def start(self, record: bytes, *fds: int) -> int:
+        """Send one command to a runner, fds: stdin, stdout, stderr and, perhaps, the program itself; its stage number."""
+        stage = self.started
+        if stage:
+            ours, theirs = _pair()
+            self.runners.append(ours)
+            _send(self.control, _spawn_packet(stage), (theirs.fileno(),))
+            theirs.close()
+        runner = self.runners[stage]
+        assert runner is not None
+        memory = wire.sealed(record)
+        try:
+            _send(runner, _START_PACKET, (memory, *fds))
+        except OSError as error:
+            self._explain(error)
+        finally:
+            os.close(memory)
+        self.started += 1
+        self.alone = False
+        return stage
+
+    def _explain(self, cause: OSError) -> None:
+        """A runner that is gone has said why on its socket, or init on the control socket."""
+        for end in (*self.runners, self.control):
+            while end is not None:
+                try:
+                    answer = _receive(end, MSG_DONTWAIT)
+                except (BlockingIOError, OSError):
+                    break
+                if answer is None:
+                    break
+                self._packet(answer)
+        raise IsolationError("the sandbox has ended before the command started") from cause
+
+    def place_copy(self, content: bytes, path: str) -> None:
+        """Bind verified bytes read-only over `path`, in this instance alone."""
+        self.wait_armed()
+        bytes_fd, path_fd = wire.sealed(content), wire.sealed(os.fsencode(path) + b"\0")
+        try:
+            _send(self.control, wire.packet(wire.COPY), (bytes_fd, path_fd))
+        finally:
+            os.close(bytes_fd)
+            os.close(path_fd)
+        answer = _receive(self.control)
+        if answer is None or answer[0][1] != wire.DONE:
+            self._packet(answer)
+            raise IsolationError("the verified copy could not be put in place")
+
+    def ended(self) -> list[tuple[int, Ended]]:
+        """Stages that have ended since the last call; never blocks."""
+        news = []
+        while True:
+            try:
+                found = self._packet(_receive(self.control, MSG_DONTWAIT))
+            except BlockingIOError:
+                return news
+            if found is not None:
+                news.append(found)
+
+    def _packet(self, answer: tuple[tuple[int, ...], list[int]] | None) -> tuple[int, Ended] | None:
+        if answer is None:
+            raise IsolationError("the launcher was killed", remedy="nothing of the command is left; call again")
+        _, kind, a, b, user, system, peak, alone, *counters = answer[0]
+        if kind == wire.ERROR:
+            raise _error(a, b)
+        if kind == wire.READY:
+            self.armed = True
+        if kind != wire.EXIT:
+            return None
+        self.alone = bool(alone)
+        status = _status(b)
+        usage = Usage(user=user / 1e6, system=system / 1e6, peak_memory=peak << 10)
+        failure = self._failure(a) if status.exited in (125, 126, 127) else None
+        return a, Ended(status=status, usage=usage, counters=tuple(counters), alone=self.alone, failure=failure)
+
+    def _failure(self, stage: int) -> tuple[str, int] | None:
+        runner = self.runners[stage]
+        try:
+            answer = _receive(runner, MSG_DONTWAIT) if runner is not None else None
+        except BlockingIOError:
+            return None
+        return (wire.STEPS[answer[0][2]], answer[0][3]) if answer and answer[0][1] == wire.ERROR else None
+
+    def signal(self, number: int) -> None:
+        try:
+            _send(self.control, wire.packet(wire.SIGNAL, number))
+        except OSError:
+            pass  # everything inside is gone already
+
+    def _kill(self) -> None:
+        try:
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has ended by itself
+
+    def close(self) -> None:
+        """Everything inside is dead when this returns (pid_namespaces(7): init's end kills and reaps the rest)."""
+        if self.closed:
+            return
+        self.closed = True
+        mine = self.factory.owner == os.getpid()
+        if mine and not self.alone and self.factory.namespaced:
+            self._kill()
+        for end in (self.control, *self.runners):
+            if end is not None:
+                end.close()  # without a pid namespace init now sweeps its descendants, then ends
+        if mine and not self.alone:
+            poller = select.poll()
+            poller.register(self.pidfd, select.POLLIN)
+            poller.poll()
+        os.close(self.pidfd)
+        if mine:
+            try:
+                self.factory.refill()
+            except IsolationError:
+                pass  # the next take() says so, to somebody who wants a worker
+
+
+def _status(status: int) -> Status:
+    if os.WIFSIGNALED(status):
+        return Status(signaled=os.WTERMSIG(status), core=os.WCOREDUMP(status))
+    return Status(exited=os.WEXITSTATUS(status))
+
+
+_START_PACKET = wire.packet(wire.START)
+
+
+def _spawn_packet(stage: int) -> bytes:
+    return wire.packet(wire.SPAWN, stage)
+
+
+def _spawn() -> tuple[socket, int]:
+    if not os.access(LAUNCHER, os.X_OK):
+        raise IsolationError("the launcher is not built", remedy="install fumehood again with a C compiler, or run `make`")
+    ours, theirs = _pair()
+    # Above every number that posix_spawn's own actions write to, whatever the caller closed of 0–3.
+    high = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 16)
+    null = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in range(3)]
+    try:
+        pid = os.posix_spawn(LAUNCHER, ["fumehood"], {}, file_actions=[*null, (os.POSIX_SPAWN_DUP2, high, 3)])
+    finally:
+        os.close(high)
+        theirs.close()
+    return ours, pid
+
+
+def _after_fork() -> None:
+    """In a forked child our sockets are another's: drop them, so that the parent's end still ends everything."""
+    for factory in list(_living):
+        factory.closed = True
+        factory.socket.close()
+    _living.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
