@@ -5,11 +5,16 @@ A backend only starts and ends processes. Pipelines, limits, timeouts, kill and 
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from .errors import IsolationError
-from .model.command import Access, Enforcement, Executable, Stage
-from .model.outcome import Status, Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the protocols are for readers and type checkers; a one-shot run pays for neither
+    from typing import Protocol
+
+    from .model.command import Access, Enforcement, Executable, Stage
+    from .model.outcome import Status, Usage
+else:
+    Protocol = object
 
 
 class Exit(Protocol):
@@ -19,12 +24,6 @@ class Exit(Protocol):
     usage: Usage
     oom_kills: int
     forks_refused: int
-
-
-class Process(Protocol):
-    """One started stage. fileno is readable when something about it (or its siblings) is to be collected."""
-
-    stage: int
 
 
 class Instance(Protocol):

@@ -6,7 +6,9 @@ full stop, what was given in backticks, the cause after a colon; the remedy is k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class RunnerError(Exception):

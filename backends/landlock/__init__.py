@@ -13,7 +13,7 @@ import os
 from _thread import allocate_lock
 
 from backends.launcher import wire
-from backends.launcher.client import Factory, LauncherError, Worker
+from backends.launcher.client import Ended, Factory, FactoryGone, LauncherError, Worker
 from runner.errors import IsolationError, Refusal
 from runner.model.command import Access, Enforcement, Executable, Stage
 from runner.model.manifest import Limits
@@ -70,7 +70,7 @@ class LandlockSandbox:
         with open(profile_path("views", "linux.view"), encoding="utf-8") as file:
             self.table = file.read()
         self.mode = Mode(flags=0, proc=False)
-        self.view = view.View(ops=(), rules=(), roots=(), text="")
+        self.view = view.View(ops=(), rules=(), roots=(), declared=())
         self.factory, self.spare = self._start()
         try:
             self.check()
@@ -172,15 +172,21 @@ class LandlockSandbox:
                 self._drop()
                 self.factory, self.spare = self._start()
             worker, self.spare = self.spare, None
-            factory = self.factory
-        return LandlockInstance(self, worker or factory.take())
+            try:
+                return LandlockInstance(self, worker or self.factory.take())
+            except FactoryGone:  # somebody killed it: one new start, then whatever that says
+                self._drop()
+                self.factory, self.spare = self._start()
+                worker, self.spare = self.spare, None
+                assert worker is not None
+                return LandlockInstance(self, worker)
 
     def fresh(self) -> bool:
         """Whether the factory lives and every root is still the thing that was bound."""
-        if not self.factory.alive:
+        if self.factory.closed or self.factory.owner != os.getpid():
             return False
         try:
-            for path, device, inode in self.view.roots:
+            for path, device, inode in self.view.declared:
                 info = os.stat(path)
                 if (info.st_dev, info.st_ino) != (device, inode):
                     return False
@@ -193,7 +199,7 @@ class LandlockSandbox:
 
     def visible(self, executable: Executable) -> bool:
         """Whether the resolved program lies in something the view holds."""
-        return any(view.below(executable.canonical, root) for root, _, _ in self.view.roots)
+        return any(view.below(executable.canonical, root) for root in self.view.roots)
 
     def describe(self) -> str:
         """Every step of the view, every rule, every limit, one a line."""
@@ -259,10 +265,7 @@ class LandlockInstance:
     def exits(self) -> list[tuple[int, Exited]]:
         return [(stage, self._exited(ended)) for stage, ended in self.worker.ended()]
 
-    def _exited(self, ended: object) -> Exited:
-        from backends.launcher.client import Ended
-
-        assert isinstance(ended, Ended)
+    def _exited(self, ended: Ended) -> Exited:
         seen = dict(zip(self.sandbox.groups.names, ended.counters, strict=False))
         usage = ended.usage
         if seen.get("peak_memory"):

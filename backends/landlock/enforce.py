@@ -5,11 +5,10 @@ Rows are read top to bottom; profiles/views/enforcement.md shows the same per La
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from backends.launcher import wire
 from runner.model.command import Access, Enforcement
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import Mode
     from .cgroup import Groups

@@ -20,12 +20,13 @@ _FILE_LIMIT = 4 << 20
 
 
 class View(Record):
-    """ops and rules for the launcher; roots: (path, device, inode) to be found unchanged before each use."""
+    """ops and rules for the launcher; roots: everything bound; declared: (path, device, inode) of the roots of the
+    declaration, to be found unchanged before each use (what the system's folders are, only an administrator changes)."""
 
     ops: tuple[wire.Op, ...]
     rules: tuple[tuple[str, int], ...]
-    roots: tuple[tuple[str, int, int], ...]
-    text: str
+    roots: tuple[str, ...]
+    declared: tuple[tuple[str, int, int], ...]
 
 
 def below(path: str, root: str) -> bool:
@@ -38,7 +39,8 @@ class _Builder:
         self.access, self.tmp_size = access, tmp_size
         self.ops: list[wire.Op] = []
         self.rules: list[tuple[str, int]] = [("/", rights.LIST)]
-        self.roots: list[tuple[str, int, int]] = []
+        self.roots: list[str] = []
+        self.keys: dict[str, tuple[int, int]] = {}
         self.private: list[str] = []
         self.parked: list[tuple[str, str]] = []
         self.seen: set[str] = set()
@@ -52,7 +54,7 @@ class _Builder:
         self.granted()
         self.per_instance()
         self.hidden()
-        return View(ops=tuple(self.ops), rules=tuple(self.rules), roots=tuple(self.roots), text="")
+        return View(ops=tuple(self.ops), rules=tuple(self.rules), roots=tuple(self.roots), declared=self.declared())
 
     def add(self, kind: int, path: str, **fields: object) -> None:
         self.ops.append(wire.Op(kind=kind, path=path, **fields))
@@ -157,7 +159,8 @@ class _Builder:
 
     def bind(self, path: str, flags: int, access: int) -> None:
         info = os.stat(path)
-        self.roots.append((path, info.st_dev, info.st_ino))
+        self.roots.append(path)
+        self.keys[path] = (info.st_dev, info.st_ino)
         self.rules.append((path, access))
         covered = any(below(path, private) for private in self.private)
         where = f"/.fumehood/roots/{len(self.parked)}" if covered else path
@@ -167,6 +170,9 @@ class _Builder:
             self.ops = [op for op in self.ops if not (op.kind == wire.BIND and op.path == where)]
         self.seen.add(where)
         self.add(wire.BIND, where, source=path, flags=flags, device=info.st_dev, inode=info.st_ino)
+
+    def declared(self) -> tuple[tuple[str, int, int], ...]:
+        return tuple((path, *self.keys[path]) for path in (*self.access.read, *self.access.write) if path in self.keys)
 
     # -- fresh for every instance ---------------------------------------------------------------------------------
 
@@ -191,7 +197,7 @@ class _Builder:
             for where, root in self.parked:
                 if below(path, root):
                     place = where + path[len(root) :]
-            if place != path or any(below(path, root) for root, _, _ in self.roots):
+            if place != path or any(below(path, root) for root in self.roots):
                 self.ops.insert(self._first_fresh(), wire.Op(kind=wire.MASK, path=place))
 
     def _first_fresh(self) -> int:
@@ -231,7 +237,7 @@ def bare_rules(access: Access, table: str) -> View:
     if access.network:
         builder.rules.append((os.path.realpath("/etc/resolv.conf"), rights.READ))
     builder.granted()
-    return View(ops=(), rules=tuple(builder.rules), roots=tuple(builder.roots), text="")
+    return View(ops=(), rules=tuple(builder.rules), roots=tuple(builder.roots), declared=builder.declared())
 
 
 def _plain(path: str, flags: int) -> int:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import fcntl
 import os
 import select
-import signal
-import weakref
 from _socket import AF_UNIX, MSG_CMSG_CLOEXEC, MSG_DONTWAIT, SCM_RIGHTS, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
+from _signal import SIGKILL, pidfd_send_signal
 from _thread import allocate_lock
 
 from runner.errors import IsolationError
@@ -24,7 +23,7 @@ from . import wire
 
 LAUNCHER = os.path.join(os.path.dirname(__file__), "launcher")
 _FDS = 4 * 4 + 32  # ancillary space for four descriptors
-_living: weakref.WeakSet[Factory] = weakref.WeakSet()
+_living: set[Factory] = set()  # until closed; a sandbox closes its factory, and the end of the process all of them
 
 
 class LauncherError(IsolationError):
@@ -34,6 +33,13 @@ class LauncherError(IsolationError):
         what = f" at view step {index}" if index >= 0 else ""
         super().__init__(f"the sandbox cannot be made: `{step}`{what}: {os.strerror(number)}")
         self.step, self.number, self.index = step, number, index
+
+
+class FactoryGone(IsolationError):
+    """The factory process has ended (killed from outside, or out of memory)."""
+
+    def __init__(self) -> None:
+        super().__init__("the launcher has ended", remedy="call again: a new one is started")
 
 
 class Ended(Record):
@@ -102,21 +108,12 @@ class Factory:
     def _expect(self, kind: int) -> tuple[tuple[int, ...], list[int]]:
         answer = _receive(self.socket)
         if answer is None:
-            raise IsolationError("the launcher has ended", remedy="call again: a new one is started")
+            raise FactoryGone
         if answer[0][1] == wire.ERROR:
             raise _error(answer[0][2], answer[0][3])
         if answer[0][1] != kind:
             raise IsolationError(f"the launcher answered `{answer[0][1]}` where `{kind}` was due")
         return answer
-
-    @property
-    def alive(self) -> bool:
-        """Whether it is still ours and running (a hang-up shows at once)."""
-        if self.closed or self.owner != os.getpid():
-            return False
-        poller = select.poll()
-        poller.register(self.socket.fileno(), 0)
-        return not poller.poll(0)
 
     def refill(self) -> None:
         """Ask for as many workers as are missing; returns at once, arming happens beside us."""
@@ -128,7 +125,7 @@ class Factory:
         try:
             _send(self.socket, wire.packet(wire.ARM))
         except OSError as error:
-            raise IsolationError("the launcher has ended", remedy="call again: a new one is started") from error
+            raise FactoryGone from error
         self.waiting += 1
 
     def take(self) -> Worker:
@@ -153,7 +150,7 @@ class Factory:
                 pass  # the host ignores or reaps its children itself
 
     def __del__(self) -> None:
-        self.close()
+        self.close()  # only reached where the constructor failed half-way
 
 
 class Worker:
@@ -184,13 +181,10 @@ class Worker:
             theirs.close()
         runner = self.runners[stage]
         assert runner is not None
-        memory = wire.sealed(record)
         try:
-            _send(runner, _START_PACKET, (memory, *fds))
+            _send_start(runner, record, fds)
         except OSError as error:
             self._explain(error)
-        finally:
-            os.close(memory)
         self.started += 1
         self.alone = False
         return stage
@@ -265,7 +259,7 @@ class Worker:
 
     def _kill(self) -> None:
         try:
-            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            pidfd_send_signal(self.pidfd, SIGKILL)
         except ProcessLookupError:
             pass  # it has ended by itself
 
@@ -298,7 +292,15 @@ def _status(status: int) -> Status:
     return Status(exited=os.WEXITSTATUS(status))
 
 
-_START_PACKET = wire.packet(wire.START)
+def _send_start(runner: socket, record: bytes, fds: tuple[int, ...]) -> None:
+    if len(record) <= wire.INLINE_START:
+        _send(runner, record, fds)
+        return
+    memory = wire.sealed(record)
+    try:
+        _send(runner, wire.packet(wire.START), (memory, *fds))
+    finally:
+        os.close(memory)
 
 
 def _spawn_packet(stage: int) -> bytes:

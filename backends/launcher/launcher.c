@@ -26,6 +26,7 @@
 #include <linux/landlock.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -70,6 +71,8 @@
 #define MOVE_F_EMPTY 0x4
 #define MOVE_T_EMPTY 0x40
 #define MAX_FDS 5
+#define INLINE_START 16384
+#define MAX_NETS 4096
 #define MAX_STAGES 1024
 #define MAX_ROOTS 4096
 #define FILE_RIGHTS (1ull | 2ull | 4ull | (1ull << 14) | (1ull << 15)) /* execute, write, read, truncate, ioctl_dev */
@@ -165,21 +168,30 @@ static void put_fds(int fd, struct packet *p, const int *fds, int count) {
     (void)!sendmsg(fd, &msg, MSG_NOSIGNAL);
 }
 
-/* One packet with at most MAX_FDS descriptors (close-on-exec). Their number, or -1 at end of file and on anything odd. */
-static int get(int fd, struct packet *p, int *fds) {
+/* One message of at most `size` bytes and MAX_FDS descriptors (close-on-exec), count of them set. -1: end, or odd. */
+static ssize_t receive(int fd, void *buffer, size_t size, int *fds, int *count) {
     union { char space[CMSG_SPACE(MAX_FDS * sizeof(int))]; struct cmsghdr align; } control;
-    struct iovec iov = {p, sizeof *p};
+    struct iovec iov = {buffer, size};
     struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     ssize_t got;
     do got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC); while (got < 0 && errno == EINTR);
+    *count = 0;
     if (got <= 0) return -1;
-    int count = 0;
     struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
     if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
-        count = (int)((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-        memcpy(fds, CMSG_DATA(head), count * sizeof(int));
+        *count = (int)((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(fds, CMSG_DATA(head), (size_t)*count * sizeof(int));
     }
-    if (got == sizeof *p && p->magic == PACKET_MAGIC && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) return count;
+    if (!(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) return got;
+    while (*count > 0) close(fds[--*count]);
+    return -1;
+}
+
+/* One packet; the number of its descriptors, or -1 at the end of the connection and on anything odd. */
+static int get(int fd, struct packet *p, int *fds) {
+    int count;
+    ssize_t got = receive(fd, p, sizeof *p, fds, &count);
+    if (got == sizeof *p && p->magic == PACKET_MAGIC) return count;
     while (count > 0) close(fds[--count]);
     return -1;
 }
@@ -481,32 +493,39 @@ static int same_file(const char *path, const struct start *want) {
     if (stat(path, &st)) return -1;
     errno = ESTALE;
     return st.st_dev == want->device && st.st_ino == want->inode && (uint64_t)st.st_size == want->length &&
-                   st.st_mode == want->mode && st.st_uid == want->uid && st.st_gid == want->gid &&
+                   st.st_mode == want->mode && /* owners look different in a user namespace; ctime tells of a change */
                    st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec == want->mtime_ns &&
                    st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec == want->ctime_ns
                ? 0 : -1;
 }
 
 static _Noreturn void run(int socket, int ruleset) {
-    struct packet p;
-    int fds[MAX_FDS];
-    size_t size;
+    static union { char bytes[INLINE_START]; struct start start; struct packet packet; } message;
+    static char *few[512];
+    int fds[MAX_FDS], count;
     confine(socket, ruleset);
-    int count = get(socket, &p, fds);
-    if (count < 4 || p.type != P_START) _exit(125);
-    const struct start *want = map_sealed(fds[0], &size, PROT_READ);
-    if (!want || size < sizeof *want) fail(socket, S_START, EPROTO);
+    ssize_t got = receive(socket, &message, sizeof message, fds, &count);
+    if (got < 0) _exit(125);
+    /* A record that fits travels in the message itself; a larger one as a sealed memory file, first of its descriptors. */
+    const struct start *want = &message.start;
+    size_t size = (size_t)got;
+    int *io = fds;
+    if (message.packet.magic == PACKET_MAGIC && count > 3) {
+        want = map_sealed(fds[0], &size, PROT_READ);
+        io++;
+        count--;
+    }
+    if (!want || size < sizeof *want || count < 3) fail(socket, S_START, EPROTO);
     size_t slots = (size_t)want->argc + want->envc + 4;
-    char **list = mmap(NULL, slots * sizeof *list, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char **list = few;
+    if (slots > sizeof few / sizeof *few)
+        list = mmap(NULL, slots * sizeof *list, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (list == MAP_FAILED || start_check(want, size, list, slots)) fail(socket, S_START, EPROTO);
     char *path = list[0], *cwd = list[1], **argv = list + 2, **envp = list + 2 + want->argc + 1;
-    /* Descriptors of ours may be 0–2 already: move the socket and the three above before they are put in place. */
-    int high = fcntl(socket, F_DUPFD_CLOEXEC, 32), io[3];
-    int program = count == 5 ? fcntl(fds[4], F_DUPFD_CLOEXEC, 32) : -1;
-    for (int i = 0; i < 3; i++) io[i] = fcntl(fds[i + 1], F_DUPFD_CLOEXEC, 32);
+    /* Ours are all above 2: the factory's own 0-2 are /dev/null, and init kept them. */
+    int high = socket, program = count > 3 ? io[3] : -1;
     for (int i = 0; i < 3; i++)
         if (dup2(io[i], i) < 0) fail(high, S_START, errno);
-    syscall(SYS_CLOSE_RANGE, 3, ~0u, 4 /* CLOSE_RANGE_CLOEXEC */);
     if (chdir(cwd)) fail(high, S_CWD, errno);
     if (want->inode && same_file(path, want)) fail(high, S_VERIFY, errno);
     if (program >= 0) { /* a `#!` file is opened again by its interpreter, so this one stays open */
@@ -643,16 +662,6 @@ static int make_ruleset(int host) {
     return ruleset;
 }
 
-static void loopback_up(int host) {
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    struct ifreq request = {.ifr_name = "lo"};
-    if (fd < 0) { if (errno == EAFNOSUPPORT) return; fail(host, S_LOOPBACK, errno); }
-    if (ioctl(fd, SIOCGIFFLAGS, &request)) fail(host, S_LOOPBACK, errno);
-    request.ifr_flags |= IFF_UP;
-    if (ioctl(fd, SIOCSIFFLAGS, &request)) fail(host, S_LOOPBACK, errno);
-    close(fd);
-}
-
 static void finish_view(int host) {
     int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     uint32_t bad = perform(root, O_INSTANCE, NULL);
@@ -696,7 +705,6 @@ static _Noreturn void init(int host, int runner, int factory, const int *groups)
     prctl(PR_SET_NAME, "fumehood-init", 0, 0, 0);
     if (!(config->flags & F_PIDNS)) prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (config->flags & F_UTSNS) (void)!sethostname("fumehood", 8);
-    if (config->flags & F_NETNS) loopback_up(host);
     if (config->flags & F_MOUNTNS) finish_view(host);
     int ruleset = config->flags & F_LANDLOCK && landlock_abi() > 0 ? make_ruleset(host) : -1;
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -714,7 +722,11 @@ static _Noreturn void init(int host, int runner, int factory, const int *groups)
 /* ---- factory -------------------------------------------------------------------------------------------------- */
 
 #define MAX_INSTANCES 4096
-static struct { pid_t pid; unsigned serial; } living[MAX_INSTANCES];
+static struct { pid_t pid; unsigned serial; int net; } living[MAX_INSTANCES];
+/* Network namespaces are dear to make and destroy (0.7 ms), and a command without capabilities can configure nothing in
+ * one. So each serves one instance at a time and, once that is dead with every socket it had, the next. */
+static struct { int fd, busy; } nets[MAX_NETS];
+static int net_count, net_now = -1;
 static int group_roots[8];
 static unsigned serial;
 
@@ -746,18 +758,54 @@ static int make_groups(int *groups) {
     return 0;
 }
 
+static int make_net(void) {
+    struct ifreq request = {.ifr_name = "lo"};
+    if (net_count == MAX_NETS) { errno = EMFILE; return -1; }
+    if (unshare(CLONE_NEWNET)) return -1;
+    net_now = -1;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), inet = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int net = ioctl(fd, SIOCGSKNS);
+    int bad = net < 0 || fcntl(net, F_SETFD, FD_CLOEXEC);
+    if (inet >= 0) { /* a kernel without IPv4 has no loopback to bring up */
+        bad = bad || ioctl(inet, SIOCGIFFLAGS, &request);
+        request.ifr_flags |= IFF_UP;
+        bad = bad || ioctl(inet, SIOCSIFFLAGS, &request);
+        close(inet);
+    }
+    int keep = errno;
+    close(fd);
+    errno = keep;
+    if (bad) return -1;
+    nets[net_count].fd = net;
+    return net_now = net_count++;
+}
+
+/* Enter a network namespace that nobody uses; its number, or -1. The next clone inherits it. */
+static int enter_net(void) {
+    int i = net_now >= 0 && !nets[net_now].busy ? net_now : 0;
+    while (i < net_count && nets[i].busy) i++;
+    if (i == net_count) i = make_net();
+    else if (i != net_now) {
+        if (setns(nets[i].fd, CLONE_NEWNET)) return -1;
+        net_now = i;
+    }
+    if (i >= 0) nets[i].busy = 1;
+    return i;
+}
+
 static void arm(int host, int self) {
     int control[2], runner[2], pidfd = -1, groups[8], slot = 0;
     while (slot < MAX_INSTANCES && living[slot].pid) slot++;
     if (slot == MAX_INSTANCES) { put(host, P_ERROR, S_CLONE, EAGAIN); return; }
     serial++;
+    int net = config->flags & F_NETNS ? enter_net() : -1;
+    if (config->flags & F_NETNS && net < 0) { put(host, P_ERROR, S_LOOPBACK, errno); return; }
     if (make_groups(groups)) { put(host, P_ERROR, S_CGROUP, errno); remove_groups(serial); return; }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, runner)) { put(host, P_ERROR, S_CLONE, errno); return; }
     unsigned long flags = SIGCHLD | CLONE_PIDFD;
     if (config->flags & F_MOUNTNS) flags |= CLONE_NEWNS;
     if (config->flags & F_PIDNS) flags |= CLONE_NEWPID;
-    if (config->flags & F_NETNS) flags |= CLONE_NEWNET;
     if (config->flags & F_IPCNS) flags |= CLONE_NEWIPC;
     if (config->flags & F_UTSNS) flags |= CLONE_NEWUTS;
     if (config->flags & F_CGROUPNS) flags |= CLONE_NEWCGROUP;
@@ -768,10 +816,15 @@ static void arm(int host, int self) {
         close(runner[0]);
         init(control[1], runner[1], self, groups);
     }
-    if (pid < 0) { put(host, P_ERROR, S_CLONE, errno); remove_groups(serial); }
+    if (pid < 0) {
+        put(host, P_ERROR, S_CLONE, errno);
+        remove_groups(serial);
+        if (net >= 0) nets[net].busy = 0;
+    }
     else {
         living[slot].pid = pid;
         living[slot].serial = serial;
+        living[slot].net = net;
         struct packet p = {.magic = PACKET_MAGIC, .type = P_ARMED, .a = pid};
         put_fds(host, &p, (int[]){control[0], runner[0], pidfd}, 3);
     }
@@ -785,6 +838,7 @@ static void bury(void) {
         for (int i = 0; i < MAX_INSTANCES; i++)
             if (living[i].pid == pid) {
                 remove_groups(living[i].serial);
+                if (living[i].net >= 0) nets[living[i].net].busy = 0;
                 living[i].pid = 0;
                 break;
             }

@@ -50,7 +50,8 @@ enum packet_type {
     P_SPAWN,       /* host -> init, a = stage, fd: that runner's socket                               */
     P_SIGNAL,      /* host -> init, a = signal number                                                 */
     P_COPY,        /* host -> init, fds: verified bytes, absolute path; answered by P_DONE or P_ERROR */
-    P_START,       /* host -> runner, fds: start record, stdin, stdout, stderr [, program's bytes]   */
+    P_START,       /* host -> runner, fds: start record, stdin, stdout, stderr [, program's bytes];
+                      a record of up to 16 KiB is sent itself, without packet and first descriptor */
     P_READY = 16,  /* factory -> host: the view stands, a = Landlock ABI; init -> host: armed          */
     P_ARMED,       /* factory -> host, a = pid, fds: init's socket, first runner's socket, pidfd      */
     P_EXIT,        /* init -> host, a = stage, b = wait status, c/d = user/system µs, e = peak KiB,

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Sequence
 from struct import Struct
 
 from runner.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CONFIG_MAGIC, START_MAGIC, PACKET_MAGIC = 0x31474346, 0x31545346, 0x314B5046
 
@@ -37,6 +40,7 @@ _COUNTER = Struct("=4I")
 _START = Struct("=4I 3Q 2q 4I")
 PACKET = Struct("=2I 2i 8Q")
 
+INLINE_START = 16384  # a start record up to this size needs no memory file
 F_ADD_SEALS, ALL_SEALS = 1033, 0xF  # linux/fcntl.h: seal, shrink, grow, write
 
 

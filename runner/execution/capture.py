@@ -1,0 +1,58 @@
+"""Bounded capture of one channel: the first bytes, the last bytes, and the count of all.
+
+The host's memory stays bounded whatever is written: once the head is full, reads go into a ring in place (readv(2)),
+nothing is copied or allocated per read, and what falls out of the ring is only counted.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..model.outcome import Channel
+
+CHUNK = 1 << 16
+_RING = 1 << 18
+
+
+class Capture:
+    """head and tail: how many bytes of each are kept; a head of 0 keeps nothing but the count."""
+
+    def __init__(self, head: int, tail: int) -> None:
+        self.head_size, self.tail_size = head, tail
+        self.parts: list[bytes] = []
+        self.kept = self.total = 0
+        self.ring: memoryview | None = None
+        self.position = 0
+
+    def read(self, fd: int) -> int:
+        """Take what is there (fd is non-blocking): bytes read, 0 at the end. Raises BlockingIOError when there is none."""
+        room = self.head_size - self.kept
+        if room > 0:
+            data = os.read(fd, min(room, CHUNK))
+            self.parts.append(data)
+            self.kept += len(data)
+            count = len(data)
+        else:
+            count = self._ring_read(fd)
+        self.total += count
+        return count
+
+    def _ring_read(self, fd: int) -> int:
+        if self.ring is None:
+            self.ring = memoryview(bytearray(max(_RING, self.tail_size * 2)))
+        count = os.readv(fd, [self.ring[self.position :]])
+        self.position = (self.position + count) % len(self.ring)
+        return count
+
+    def channel(self) -> Channel:
+        """What was kept so far."""
+        return Channel(head=b"".join(self.parts), tail=self._tail(), total=self.total)
+
+    def _tail(self) -> bytes:
+        size = min(self.tail_size, self.total - self.kept)
+        if self.ring is None or size <= 0:
+            return b""
+        start = self.position - size
+        if start >= 0:
+            return bytes(self.ring[start : self.position])
+        return bytes(self.ring[start:]) + bytes(self.ring[: self.position])
