@@ -13,11 +13,11 @@ import os
 from _thread import allocate_lock
 
 from backends.launcher import wire
-from backends.launcher.client import Ended, Factory, FactoryGone, LauncherError, Worker
-from runner.errors import IsolationError, Refusal
-from runner.model.command import Access, Enforcement, Executable, Stage
+from backends.launcher.client import Factory, FactoryGone, LauncherError, Worker
+from backends.launcher.instance import LauncherInstance
+from runner.errors import IsolationError
+from runner.model.command import Access, Enforcement, Executable
 from runner.model.manifest import Limits
-from runner.model.outcome import Status, Usage
 from runner.model.record import Record
 from runner.share import profile_path
 
@@ -35,14 +35,6 @@ class Mode(Record):
     proc: bool
     abi: int = 0
     refused: str = ""
-
-
-class Exited(Record):
-    status: Status
-    usage: Usage
-    oom_kills: int = 0
-    forks_refused: int = 0
-    failure: tuple[str, int] | None = None
 
 
 class LandlockBackend:
@@ -166,20 +158,24 @@ class LandlockSandbox:
 
     # -- using it -------------------------------------------------------------------------------------------------
 
-    def open(self) -> LandlockInstance:
+    def open(self) -> LauncherInstance:
         with self.lock:
             if not self.fresh():
                 self._drop()
                 self.factory, self.spare = self._start()
             worker, self.spare = self.spare, None
             try:
-                return LandlockInstance(self, worker or self.factory.take())
+                return self._instance(worker or self.factory.take())
             except FactoryGone:  # somebody killed it: one new start, then whatever that says
                 self._drop()
                 self.factory, self.spare = self._start()
                 worker, self.spare = self.spare, None
                 assert worker is not None
-                return LandlockInstance(self, worker)
+                return self._instance(worker)
+
+    def _instance(self, worker: Worker) -> LauncherInstance:
+        bare = not self.mode.flags & wire.MOUNTNS
+        return LauncherInstance(worker, bare=bare, write=self.access.write, counters=self.groups.names)
 
     def fresh(self) -> bool:
         """Whether the factory lives and every root is still the thing that was bound."""
@@ -219,72 +215,6 @@ class LandlockSandbox:
             self._drop()
 
 
-class LandlockInstance:
-    def __init__(self, sandbox: LandlockSandbox, worker: Worker) -> None:
-        self.sandbox, self.worker = sandbox, worker
-        self.bare = not sandbox.mode.flags & wire.MOUNTNS
-        self.placed: dict[str, str] = {}
-
-    def fileno(self) -> int:
-        return self.worker.fileno()
-
-    @property
-    def pid(self) -> int:
-        """Of init, as the host sees it."""
-        return self.worker.pid
-
-    def start(self, stage: Stage, stdin: int, stdout: int, stderr: int) -> int:
-        program = stage.executable
-        for part in (*program.interpreters, program):
-            if part.content is not None and not self.bare:
-                self._place(part)
-        key = None if program.content is not None else _key(program)
-        path = program.path if key and not self._replaceable(program.path) else program.canonical
-        record = wire.encode_start(path, stage.cwd, (program.path, *stage.arguments), stage.environment, key)
-        if program.content is None or not self.bare:
-            return self.worker.start(record, stdin, stdout, stderr)
-        memory = wire.sealed(program.content, os.path.basename(program.path))
-        try:
-            return self.worker.start(record, stdin, stdout, stderr, memory)
-        finally:
-            os.close(memory)
-
-    def _replaceable(self, path: str) -> bool:
-        return any(view.below(path, root) for root in self.sandbox.access.write)
-
-    def _place(self, part: Executable) -> None:
-        """Each verified file once per instance; a second version of one path would be another program under its name."""
-        assert part.content is not None
-        known = self.placed.get(part.canonical)
-        if known is None:
-            self.worker.place_copy(part.content, part.canonical)
-            self.placed[part.canonical] = part.fingerprint.sha256
-        elif known != part.fingerprint.sha256:
-            raise Refusal(f"`{part.path}` has changed since it ran in this request", code="executable_changed")
-
-    def exits(self) -> list[tuple[int, Exited]]:
-        return [(stage, self._exited(ended)) for stage, ended in self.worker.ended()]
-
-    def _exited(self, ended: Ended) -> Exited:
-        seen = dict(zip(self.sandbox.groups.names, ended.counters, strict=False))
-        usage = ended.usage
-        if seen.get("peak_memory"):
-            usage = usage.replace(peak_memory=max(usage.peak_memory, seen["peak_memory"]))
-        return Exited(
-            status=ended.status,
-            usage=usage,
-            oom_kills=seen.get("oom_kills", 0),
-            forks_refused=seen.get("forks_refused", 0),
-            failure=ended.failure,
-        )
-
-    def signal(self, number: int) -> None:
-        self.worker.signal(number)
-
-    def close(self) -> None:
-        self.worker.close()
-
-
 def _arrangements(network: bool) -> tuple[int, ...]:
     """Strongest first. Root needs no user namespace where it may make the others; bare is always last."""
     full = NAMESPACES | (0 if network else wire.NETNS)
@@ -296,11 +226,6 @@ def _scopes(flags: int) -> int:
     """Only where no namespace carries the axis: a scope also parts the stages of one request from each other."""
     scope = 0 if flags & wire.PIDNS else rights.SIGNALS
     return scope | (0 if flags & wire.NETNS else rights.ABSTRACT_UNIX)
-
-
-def _key(program: Executable) -> tuple[int, int, int, int, int, int, int, int]:
-    f = program.fingerprint
-    return f.device, f.inode, f.size, f.mtime_ns, f.ctime_ns, f.mode, f.uid, f.gid
 
 
 def rlimits(limits: Limits, grouped: bool, flags: int) -> tuple[tuple[int, int, int], ...]:

@@ -76,6 +76,10 @@ def _receive(sock: socket, flags: int = 0) -> tuple[tuple[int, ...], list[int]] 
     return (wire.PACKET.unpack(data), fds) if len(data) == wire.PACKET.size else None
 
 
+def _adopt(fd: int) -> socket:
+    return socket(AF_UNIX, SOCK_SEQPACKET, 0, fd)  # all named: nothing is asked of the kernel
+
+
 def _pair() -> tuple[socket, socket]:
     return socketpair(AF_UNIX, SOCK_SEQPACKET, 0)
 
@@ -159,8 +163,8 @@ class Worker:
     def __init__(self, factory: Factory, pid: int, fds: list[int]) -> None:
         control, runner, self.pidfd = fds
         self.factory, self.pid = factory, pid
-        self.control = socket(fileno=control)
-        self.runners: list[socket | None] = [socket(fileno=runner)]
+        self.control = _adopt(control)
+        self.runners: list[socket | None] = [_adopt(runner)]
         self.started, self.alone, self.closed, self.armed = 0, True, False, False
 
     def fileno(self) -> int:

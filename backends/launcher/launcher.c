@@ -451,6 +451,20 @@ static uint64_t read_counter(int fd, const char *key) {
 
 /* ---- runner --------------------------------------------------------------------------------------------------- */
 
+static void drop_privileges(int socket) {
+    for (int cap = 0; cap < 64; cap++)
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno == EINVAL) break; /* past the last; EPERM: we had none */
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail(socket, S_CAPS, errno);
+    if (config->flags & F_SETIDS &&
+        (syscall(SYS_setgroups, 0, NULL) || syscall(SYS_setresgid, config->gid, config->gid, config->gid) ||
+         syscall(SYS_setresuid, config->uid, config->uid, config->uid)))
+        fail(socket, S_IDS, errno);
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct none[2] = {0};
+    if (syscall(SYS_capset, &head, none)) fail(socket, S_CAPS, errno);
+}
+
 static void confine(int socket, int ruleset) {
     const struct limit *limits = table(config->limits);
     setsid();
@@ -462,18 +476,7 @@ static void confine(int socket, int ruleset) {
         if (value.rlim_cur > value.rlim_max) value.rlim_cur = value.rlim_max;
         if (setrlimit((int)limits[i].resource, &value)) fail(socket, S_LIMIT, errno);
     }
-    for (int cap = 0; cap < 64; cap++)
-        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno == EINVAL) break; /* past the last capability; EPERM: had none */
-    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail(socket, S_CAPS, errno);
-    if (config->flags & F_SETIDS) {
-        if (syscall(SYS_setgroups, 0, NULL) || syscall(SYS_setresgid, config->gid, config->gid, config->gid) ||
-            syscall(SYS_setresuid, config->uid, config->uid, config->uid))
-            fail(socket, S_IDS, errno);
-    }
-    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct none[2] = {0};
-    if (syscall(SYS_capset, &head, none)) fail(socket, S_CAPS, errno);
+    if (!(config->flags & F_DIRECT)) drop_privileges(socket);
     if (ruleset >= 0 && syscall(SYS_LANDLOCK_RESTRICT, ruleset, 0)) fail(socket, S_LANDLOCK, errno);
     if (!(config->flags & F_PIDNS)) prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     struct sigaction standard = {.sa_handler = SIG_DFL};

@@ -25,7 +25,7 @@ class Capture:
         self.position = 0
 
     def read(self, fd: int) -> int:
-        """Take what is there (fd is non-blocking): bytes read, 0 at the end. Raises BlockingIOError when there is none."""
+        """Take what is there; fd is readable. How many bytes came, 0 at the end."""
         room = self.head_size - self.kept
         if room > 0:
             data = os.read(fd, min(room, CHUNK))

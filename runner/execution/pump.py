@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import select
-from _signal import SIGKILL, SIGTERM
+from _signal import SIG_DFL, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, signal
 from time import monotonic
 
 from .tree import load
@@ -28,8 +28,8 @@ GRACE = 1.0  # between TERM and KILL
 QUIET = 0.2  # after the command's end: how long a silent holder of its pipes is waited for
 LINGER = 2.0  # and how long a talking one
 TICK = 0.1  # sampler's period, where a limit rests on it
-SPIN = 40  # status looked for this often after the pipes closed, before sleeping for it (some ten microseconds)
-_PIPE = 1 << 20
+SPIN = 0.0002  # how long the status is looked for after the pipes closed, before sleeping for it costs a wake-up more
+_RELAYED = (SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2)
 
 
 class Pump:
@@ -46,9 +46,11 @@ class Pump:
         deadline: float,
         sampled: frozenset[str] = frozenset(),
         interrupt: int | None = None,
+        relay: bool = False,
     ) -> None:
         self.instance, self.limits, self.out, self.err = instance, limits, out, err
         self.deadline, self.sampled, self.interrupt = deadline, sampled, interrupt
+        self.relayed = _RELAYED if relay else ()
         self.limit: str | None = None
         self.cancelled = False
         self.poller = select.poll()
@@ -78,10 +80,19 @@ class Pump:
     def attach(self, stages: tuple[Stage, ...], fds: tuple[int, int, int]) -> list[tuple[Exit, float]]:
         """Like run() for one stage, with the caller's own descriptors instead of captured channels."""
         self.active = monotonic()
-        number = self.instance.start(stages[0], *fds)
-        self.started[number] = self.active
-        self._loop([number])
+        before = {number: signal(number, self._relay) for number in self.relayed}
+        try:
+            number = self.instance.start(stages[0], *fds)
+            self.started[number] = self.active
+            self._loop([number])
+        finally:
+            for name, handler in before.items():
+                signal(name, handler if handler is not None else SIG_DFL)
         return [self.exits[number]]
+
+    def _relay(self, number: int, frame: object) -> None:
+        """A signal for us is one for the command, which answers it as it likes."""
+        self.instance.signal(number)
 
     def _start(self, stages: tuple[Stage, ...], stdin: bytes | None) -> list[int]:
         """All stages at once, joined by pipes; our copies of the children's ends are closed as soon as they are sent."""
@@ -116,7 +127,6 @@ class Pump:
 
     def _sink(self, capture: Capture) -> int:
         ours, theirs = os.pipe2(os.O_CLOEXEC)
-        os.set_blocking(ours, False)
         self.readers[ours] = capture
         self.poller.register(ours, select.POLLIN)
         return theirs
@@ -137,11 +147,9 @@ class Pump:
 
     def _spin(self, waiting: set[int]) -> None:
         """Both channels have closed: the command is in its last microseconds, sleeping costs more than looking."""
-        for _ in range(SPIN):
+        stop = monotonic() + SPIN
+        while waiting and monotonic() < stop:
             self._collect(waiting)
-            if not waiting:
-                return
-            os.sched_yield()
 
     def _serve(self, fd: int, events: int, waiting: set[int]) -> None:
         if fd in self.readers:
@@ -163,10 +171,7 @@ class Pump:
 
     def _read(self, fd: int) -> bool:
         """One read; whether anything may be left."""
-        try:
-            count = self.readers[fd].read(fd)
-        except BlockingIOError:
-            return False
+        count = self.readers[fd].read(fd)  # only called where poll said so: it never blocks
         if not count:
             self._forget(fd)
             return False

@@ -1,0 +1,98 @@
+"""One instance as the rest of the runner sees it: the Instance protocol over a launcher's Worker."""
+
+from __future__ import annotations
+
+import os
+
+from runner.errors import Refusal
+from runner.model.outcome import Status, Usage
+from runner.model.record import Record
+
+from . import wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from runner.model.command import Executable, Stage
+
+    from .client import Ended, Worker
+
+
+class Exited(Record):
+    status: Status
+    usage: Usage
+    oom_kills: int = 0
+    forks_refused: int = 0
+    failure: tuple[str, int] | None = None
+
+
+class LauncherInstance:
+    """bare: no mount view, so verified bytes run from memory. write: roots below which a path proves nothing.
+    counters: what the numbers in each report mean."""
+
+    def __init__(self, worker: Worker, *, bare: bool, write: tuple[str, ...], counters: tuple[str, ...]) -> None:
+        self.worker, self.bare, self.write, self.counters = worker, bare, write, counters
+        self.placed: dict[str, str] = {}
+
+    def fileno(self) -> int:
+        return self.worker.fileno()
+
+    @property
+    def pid(self) -> int:
+        """Of init, as the host sees it."""
+        return self.worker.pid
+
+    def start(self, stage: Stage, stdin: int, stdout: int, stderr: int) -> int:
+        program = stage.executable
+        for part in (*program.interpreters, program):
+            if part.content is not None and not self.bare:
+                self._place(part)
+        key = None if program.content is not None else _key(program)
+        path = program.path if key and not self._replaceable(program.path) else program.canonical
+        record = wire.encode_start(path, stage.cwd, (program.path, *stage.arguments), stage.environment, key)
+        if program.content is None or not self.bare:
+            return self.worker.start(record, stdin, stdout, stderr)
+        memory = wire.sealed(program.content, os.path.basename(program.path))
+        try:
+            return self.worker.start(record, stdin, stdout, stderr, memory)
+        finally:
+            os.close(memory)
+
+    def _replaceable(self, path: str) -> bool:
+        return any(path == root or root == "/" or path.startswith(root + "/") for root in self.write)
+
+    def _place(self, part: Executable) -> None:
+        """Each verified file once per instance; a second version of one path would be another program under its name."""
+        assert part.content is not None
+        known = self.placed.get(part.canonical)
+        if known is None:
+            self.worker.place_copy(part.content, part.canonical)
+            self.placed[part.canonical] = part.fingerprint.sha256
+        elif known != part.fingerprint.sha256:
+            raise Refusal(f"`{part.path}` has changed since it ran in this request", code="executable_changed")
+
+    def exits(self) -> list[tuple[int, Exited]]:
+        return [(stage, self._exited(ended)) for stage, ended in self.worker.ended()]
+
+    def _exited(self, ended: Ended) -> Exited:
+        seen = dict(zip(self.counters, ended.counters, strict=False))
+        usage = ended.usage
+        if seen.get("peak_memory"):
+            usage = usage.replace(peak_memory=max(usage.peak_memory, seen["peak_memory"]))
+        return Exited(
+            status=ended.status,
+            usage=usage,
+            oom_kills=seen.get("oom_kills", 0),
+            forks_refused=seen.get("forks_refused", 0),
+            failure=ended.failure,
+        )
+
+    def signal(self, number: int) -> None:
+        self.worker.signal(number)
+
+    def close(self) -> None:
+        self.worker.close()
+
+
+def _key(program: Executable) -> tuple[int, int, int, int, int, int, int, int]:
+    f = program.fingerprint
+    return f.device, f.inode, f.size, f.mtime_ns, f.ctime_ns, f.mode, f.uid, f.gid

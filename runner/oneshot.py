@@ -1,0 +1,304 @@
+"""One confined command without a declaration: what `fumehood run` and `runner.run()` share.
+
+The grants are the caller's own words, so no policy is asked; everything else is the same walk: resolve, fingerprint,
+plan, confine, pump, report.
+"""
+
+from __future__ import annotations
+
+import os
+from time import monotonic
+
+from . import backend, host, toolchains
+from .errors import IsolationError, Refusal, UsageError
+from .execution.capture import Capture
+from .execution.ending import breach_of, failure_of
+from .execution.pump import Pump
+from .identifier import new_request_id
+from .model.command import Access, Executable, Stage
+from .model.manifest import Limits
+from .model.outcome import Channel, CommandEntry, Outcome, Usage
+from .model.record import Record
+from .planning.hidden import default_hidden
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .result import Result
+
+RUNTIME_ID = "run"
+_DECLARED = ("memory", "processes", "cpu_time", "file_size", "open_files", "tmp_size")
+_FOREVER = float("inf")
+
+
+class Job(Record):
+    """limits: names of model.manifest.Limits that the caller set; what is not there is unlimited but for our defaults."""
+
+    argv: tuple[str, ...]
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
+    protect: tuple[str, ...] = ()
+    network: bool = False
+    cwd: str | None = None
+    environment: dict[str, str] = {}
+    limits: dict[str, Any] = {}
+    backend: str = "landlock"
+    uid: int | None = None
+    stdin: bytes | None = None
+
+
+def perform(job: Job, *, passthrough: bool = False) -> Outcome:
+    """Run the job. Raises RunnerError when it could not be set up; what the command did is in the Outcome.
+
+    passthrough: the command gets this process's own stdin, stdout and stderr, and nothing is captured.
+    """
+    _check(job)
+    access = plan_access(job)
+    environment = build_environment(job, access)
+    executable = _resolve(job, access, environment)
+    access = access.replace(tools=(*access.tools, *toolchains.companion(executable.canonical)))
+    mechanism = backend.load(job.backend)
+    sandbox = mechanism.prepare(access, ahead=0)
+    try:
+        require_visible(sandbox, executable)
+        stage = Stage(
+            executable=executable, arguments=job.argv[1:], cwd=access.cwd, environment=tuple(environment.items())
+        )
+        return _run(job, stage, sandbox, mechanism.name, passthrough)
+    finally:
+        sandbox.close()
+
+
+def _run(job: Job, stage: Stage, sandbox: backend.Sandbox, name: str, passthrough: bool) -> Outcome:
+    limits = effective_limits(job)
+    out, err = captures(limits, 0 if passthrough else None)
+    started = monotonic()
+    instance = sandbox.open()
+    try:
+        sampled = frozenset(row.constraint for row in sandbox.enforcement() if row.by == "sampler")
+        pump = Pump(
+            instance, limits, out, err, deadline=started + limits.wall_time, sampled=sampled, relay=passthrough
+        )
+        ends = pump.attach((stage,), (0, 1, 2)) if passthrough else pump.run((stage,), job.stdin)
+    finally:
+        instance.close()
+    return outcome_of(stage, ends, pump, out.channel(), err.channel(), sandbox, name, monotonic() - started)
+
+
+def outcome_of(
+    stage: Stage,
+    ends: list[tuple[backend.Exit, float]],
+    pump: Pump,
+    out: Channel,
+    err: Channel,
+    sandbox: backend.Sandbox,
+    name: str,
+    wall: float,
+) -> Outcome:
+    """The Outcome of a single stage."""
+    ended, own_wall = ends[0]
+    failure = failure_of(stage, ended)
+    usage = ended.usage.replace(wall=own_wall)
+    entry = CommandEntry(
+        program=stage.executable.requested,
+        arguments=stage.arguments,
+        executable=stage.executable.canonical,
+        executable_sha256=stage.executable.fingerprint.sha256,
+        status=ended.status,
+        usage=usage,
+    )
+    return Outcome(
+        request_id=new_request_id(),
+        runtime_id=RUNTIME_ID,
+        manifest_sha256="",
+        backend=name,
+        status=None if failure else ended.status,
+        stdout=out,
+        stderr=err,
+        commands=() if failure else (entry,),
+        limit=pump.limit or breach_of(ended, pump.limits),
+        error=failure,
+        usage=usage.replace(wall=wall),
+        enforcement=sandbox.enforcement(),
+    )
+
+
+def captures(limits: Limits, slack: int | None) -> tuple[Capture, Capture]:
+    """stdout and stderr: three quarters of the bound from the start, one from the end. slack None: none is needed."""
+    spare = slack or 0
+    return (
+        Capture(limits.stdout * 3 // 4 + spare, limits.stdout // 4 + spare),
+        Capture(limits.stderr * 3 // 4 + spare, limits.stderr // 4 + spare),
+    )
+
+
+def require_visible(sandbox: backend.Sandbox, executable: Executable) -> None:
+    """Every program of the `#!` chain must lie in the view; 126 and the root to grant otherwise."""
+    for part in (executable, *executable.interpreters):
+        if not sandbox.visible(part):
+            refusal = Refusal(
+                f"`{part.path}` lies outside what the sandbox may read",
+                code="resolution_error",
+                remedy=f"grant `{os.path.dirname(part.canonical)}` for reading",
+            )
+            refusal.exit_code = 126
+            raise refusal
+
+
+# -- planning ---------------------------------------------------------------------------------------------------------
+
+
+def _check(job: Job) -> None:
+    if not job.argv or not job.argv[0]:
+        raise UsageError("no program given")
+    for text in (*job.argv, *job.environment, *job.environment.values()):
+        if "\0" in text:
+            raise UsageError("a NUL byte in an argument or in the environment")
+    unknown = set(job.limits) - set(Limits._fields)
+    if unknown:
+        raise UsageError(f"`{sorted(unknown)[0]}` is no limit", remedy=f"use one of: {', '.join(Limits._fields)}")
+
+
+def effective_limits(job: Job) -> Limits:
+    """The caller's limits over none, with our best-effort defaults for what would harm the host."""
+    defaults: dict[str, Any] = {"wall_time": _FOREVER, "idle_time": None, "total_output": 1 << 62}
+    return Limits(**{**defaults, **host.best_effort_limits(), **job.limits})
+
+
+def plan_access(job: Job) -> Access:
+    read = tuple(_root(path) for path in job.read)
+    write = tuple(_root(path) for path in job.write)
+    cwd = _cwd(job, (*read, *write))
+    if not read and not write:
+        read = (cwd,)
+    home = os.path.realpath(os.environ.get("HOME") or "/")
+    hide = tuple(os.path.realpath(path) for path in job.hide)
+    path = {**os.environ, **job.environment}.get("PATH", host.DEFAULT_PATH)
+    return Access(
+        cwd=cwd,
+        read=read,
+        write=write,
+        hide=(*hide, *default_hidden(home, (*read, *write))),
+        protect=tuple(os.path.realpath(path) for path in job.protect),
+        tools=toolchains.discover(path, home),
+        network=job.network,
+        home=home,
+        limits=effective_limits(job),
+        uid=job.uid,
+        gid=_group_of(job.uid),
+        required=_required(job),
+    )
+
+
+def _required(job: Job) -> frozenset[str]:
+    if job.backend == "direct":
+        return frozenset()
+    names = {"filesystem_read", "filesystem_write", "network", "seccomp"}
+    return frozenset(names | {name for name in job.limits if name in _DECLARED})
+
+
+def _root(path: str) -> str:
+    real = os.path.realpath(path)
+    if not os.path.exists(real):
+        raise IsolationError(f"`{path}` does not exist", remedy="grant a folder or file that exists")
+    return real
+
+
+def _cwd(job: Job, roots: tuple[str, ...]) -> str:
+    """The caller's folder where it is granted, else the first granted folder. Never through a magic link (proc(5))."""
+    if job.cwd is not None:
+        real = os.path.realpath(job.cwd)
+        if not os.path.isdir(real):
+            raise UsageError(f"`{job.cwd}` is no folder")
+        if roots and not any(inside(real, root) for root in roots):
+            raise IsolationError(f"the working folder `{job.cwd}` is outside the roots", remedy="grant it, or name another")
+        return real
+    here = os.path.realpath(".")
+    if not roots or any(inside(here, root) for root in roots):
+        return here
+    first = roots[0]
+    return first if os.path.isdir(first) else os.path.dirname(first)
+
+
+def inside(path: str, root: str) -> bool:
+    return path == root or root == "/" or path.startswith(root + "/")
+
+
+def _group_of(uid: int | None) -> int | None:
+    if uid is None:
+        return None
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_gid
+    except KeyError:
+        return uid
+
+
+def build_environment(job: Job, access: Access) -> dict[str, str]:
+    """The allow-list of the caller's variables, then the job's own."""
+    environment = host.safe_environment(os.environ)
+    environment["HOME"] = access.home
+    environment |= job.environment
+    return environment
+
+
+def _resolve(job: Job, access: Access, environment: Mapping[str, str]) -> Executable:
+    return host.resolve(
+        job.argv[0],
+        aliases=(),
+        search_path=tuple(environment.get("PATH", host.DEFAULT_PATH).split(":")),
+        cwd=access.cwd,
+        trusted_roots=toolchains.SYSTEM,
+        write_roots=access.write,
+    )
+
+
+def to_result(outcome: Outcome) -> Result:
+    """The pydantic form, plain mode: no secrets to redact, nothing declared about rendering."""
+    from .result import Result
+
+    return Result.of(outcome, limits=Limits(stdout=1 << 40, stderr=1 << 40, total_output=1 << 62))
+
+
+def run(
+    argv: list[str] | tuple[str, ...],
+    *,
+    read: list[str] | tuple[str, ...] = (),
+    write: list[str] | tuple[str, ...] = (),
+    hide: list[str] | tuple[str, ...] = (),
+    protect: list[str] | tuple[str, ...] = (),
+    network: bool = False,
+    limits: Mapping[str, Any] | None = None,
+    cwd: str | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes | None = None,
+    backend: str = "landlock",
+    uid: int | None = None,
+) -> Result:
+    """Run one command confined and return its Result.
+
+    Paths are granted as given (links resolved). limits: names of `model.manifest.Limits`, seconds and bytes; the spec's
+    defaults hold for output (1,000,000 bytes a channel, 1,500,000 in all) and time (180 s). env is added to an
+    allow-list of the caller's variables. Never raises for what the command did, nor for what refuses it before it
+    starts: that is `result.error`.
+    """
+    from .result import Result, error_result
+
+    chosen = {"wall_time": 180.0, "total_output": Limits.total_output, **(limits or {})}
+    job = Job(
+        argv=tuple(argv), read=tuple(map(os.fspath, read)), write=tuple(map(os.fspath, write)),
+        hide=tuple(map(os.fspath, hide)), protect=tuple(map(os.fspath, protect)), network=network, limits=chosen,
+        cwd=None if cwd is None else os.fspath(cwd), environment=dict(env or {}), stdin=stdin, backend=backend, uid=uid,
+    )  # fmt: skip
+    try:
+        outcome = perform(job)
+    except (Refusal, IsolationError, UsageError) as error:
+        return error_result(new_request_id(), RUNTIME_ID, "", error.code, error.message)
+    return Result.of(outcome, limits=effective_limits(job))
+
+
+_ = Usage
