@@ -53,9 +53,8 @@ def remove_segment(segment: int) -> None:
 def make_messages(text: bytes) -> int:
     """A message queue anybody may use with one message of type 1; its id."""
     queue = _check(_libc.msgget(0, _CREATE | 0o666), "msgget")
-    message = ctypes.c_long(1), text
-    raw = bytes(message[0]) + message[1] + b"\0"
-    _check(_libc.msgsnd(queue, raw, len(text) + 1, 0), "msgsnd")
+    message = bytes(ctypes.c_long(1)) + text + b"\0"
+    _check(_libc.msgsnd(queue, message, len(text) + 1, 0), "msgsnd")
     return queue
 
 

@@ -121,7 +121,8 @@ class World:
         (self.ws / "own").write_text("mine\n")
         for name, target in (("link", "../out/secret"), ("up", "../out"), ("flip", "own")):
             (self.ws / name).symlink_to(target)
-        shutil.copy2(self.tool, self.bin / "tool")
+        for name in ("tool", "spare"):
+            shutil.copy2(self.tool, self.bin / name)
         self._change_owner()
 
     def _change_owner(self) -> None:

@@ -1,8 +1,8 @@
 /* attack NAME ARGUMENT…: make one attempt. See attack.h. */
 #include "attack.h"
 
-static const struct attack *const tables[] = {file_attacks,    process_attacks, ipc_attacks,
-                                              network_attacks, kernel_attacks,  resource_attacks};
+static const struct attack *const tables[] = {file_attacks,   process_attacks,  ipc_attacks, network_attacks,
+                                              kernel_attacks, resource_attacks, swap_attacks};
 
 int ok(const char *detail) {
     printf("OK %s\n", detail);

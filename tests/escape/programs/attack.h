@@ -24,7 +24,7 @@ struct attack {
 };
 
 extern const struct attack file_attacks[], process_attacks[], ipc_attacks[], network_attacks[], kernel_attacks[],
-    resource_attacks[];
+    resource_attacks[], swap_attacks[];
 
 int ok(const char *detail);
 int fail(const char *what);                   /* prints the name of errno */

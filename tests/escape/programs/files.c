@@ -98,9 +98,9 @@ static int map_shared(char **a) {
     return verdict(pwrite(self, "PWNED", 5, (off_t)memory), "written through memory");
 }
 
+/* The node is the attack: whether it opens is up to a device cgroup, if there is one. */
 static int make_device(char **a) {
-    if (mknod(a[0], S_IFBLK | 0600, makedev((unsigned)atoi(a[1]), (unsigned)atoi(a[2])))) return fail("mknod");
-    return print_file(open(a[0], O_RDONLY));
+    return verdict(mknod(a[0], S_IFBLK | 0600, makedev((unsigned)atoi(a[1]), (unsigned)atoi(a[2]))), "node made");
 }
 
 static int chroot_to(char **a) { return verdict(chroot(a[0]), "chroot"); }

@@ -148,12 +148,6 @@ static int watch_file_system(char **a) {
     return verdict(syscall(SYS_fanotify_init, 0L, 0L), "watcher made");
 }
 
-static int shield_from_killer(char **a) {
-    (void)a;
-    int score = open("/proc/self/oom_score_adj", O_WRONLY);
-    return score < 0 ? fail("open") : verdict(write(score, "-1000", 5), "never killed for memory");
-}
-
 /* Keystrokes into the caller's terminal, plainly and with a bit above the 32 the kernel looks at (catalogue case 73). */
 static int type_keys(char **a) {
     unsigned long request = 0x5412UL | (a[1][0] == '1' ? 1UL << 32 : 0);
@@ -173,4 +167,4 @@ const struct attack kernel_attacks[] = {
     {"delete-module", unload_module}, {"reboot", restart}, {"swapon", swap_on}, {"acct", account},
     {"clock", set_clock}, {"hostname", set_host_name}, {"same-hostname", set_same_host_name},
     {"klog", read_kernel_log}, {"personality", set_personality}, {"iopl", port_access},
-    {"fanotify", watch_file_system}, {"oom-shield", shield_from_killer}, {"tiocsti", type_keys}, {NULL, NULL}};
+    {"fanotify", watch_file_system}, {"tiocsti", type_keys}, {NULL, NULL}};

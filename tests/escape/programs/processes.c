@@ -157,18 +157,22 @@ static int daemonise(char **a) {
     return read(ready[0], &byte, 1) == 1 ? ok("daemon runs") : fail("read");
 }
 
-/* launch NAME ARGUMENT…: a sacrificial parent in a session of its own, for attacks on the parent. */
+/* launch NAME ARGUMENT…: a sacrificial parent in a session of its own, for attacks on the parent. We outlive it and
+ * wait for the attacker as well. */
 static int launch(char **a) {
-    setsid();
-    pid_t child = fork();
-    if (child < 0) return fail("fork");
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, 0);
-        execv("/proc/self/exe", (char *const *)(a - 1)); /* a[-1] is "launch": becomes argv[0] */
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1)) return fail("subreaper");
+    pid_t sacrifice = fork();
+    if (sacrifice < 0) return fail("fork");
+    if (sacrifice == 0) {
+        setsid();
+        if (fork()) {
+            wait(NULL);
+            _exit(0);
+        }
+        execv("/proc/self/exe", a - 1); /* a[-1], "launch", becomes argv[0] */
         _exit(127);
     }
-    int status;
-    waitpid(child, &status, 0);
+    while (wait(NULL) > 0) continue;
     return 0;
 }
 

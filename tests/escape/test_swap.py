@@ -1,0 +1,71 @@
+"""Swapping the executable between check and start: what ran is always what was fingerprinted.
+
+Three forms (rename, write in place, write through an older shared mapping), each first shown to fool a host that hashes
+a file and then starts it. FUMEHOOD_FULL=1 runs the full count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.escape.conftest import Worlds
+from tests.escape.world import World
+
+ROUNDS = 10_000 if os.environ.get("FUMEHOOD_FULL") == "1" else 300
+GOOD, EVIL = (f"#!/bin/sh\necho {word}\n".encode() for word in ("GOOD", "EVIL"))
+_DIGESTS = {"GOOD": hashlib.sha256(GOOD).hexdigest(), "EVIL": hashlib.sha256(EVIL).hexdigest()}
+_OFFSET = str(GOOD.index(b"GOOD"))
+FORMS = ("rename", "write", "map")
+
+
+@contextlib.contextmanager
+def _swapped(form: str, world: World) -> Iterator[Path]:
+    """The workspace's program while a process changes it without pause."""
+    target, good, evil = (world.ws / name for name in ("program", "good", "evil"))
+    for path, content in ((target, GOOD), (good, GOOD), (evil, EVIL)):
+        path.write_bytes(content)
+        path.chmod(0o755)
+    words = [str(good), str(evil)] if form == "rename" else [_OFFSET, "GOOD", "EVIL"]
+    swapper = subprocess.Popen([str(world.tool), f"swap-{form}", str(target), *words], stdout=subprocess.DEVNULL)
+    try:
+        yield target
+        assert swapper.poll() is None, "the swapper ended early: nothing was tested"
+    finally:
+        swapper.kill()
+        swapper.wait()
+
+
+def _checked_then_started(target: Path) -> bool:
+    """Whether a naive host was fooled: the digest it took is not that of what ran."""
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    said = subprocess.run(["/bin/sh", str(target)], capture_output=True, text=True, check=False).stdout.strip()
+    return _DIGESTS.get(said) != digest
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_naive_host_is_fooled(form: str, worlds: Worlds) -> None:
+    with _swapped(form, worlds()) as target:
+        assert any(_checked_then_started(target) for _ in range(1000))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_digest_is_that_of_what_ran(form: str, worlds: Worlds) -> None:
+    from runner import run
+
+    world, started = worlds(), 0
+    with _swapped(form, world) as target:
+        for _ in range(ROUNDS):
+            result = run([str(target)], write=[str(world.ws)], cwd=str(world.ws), stdin=b"", limits={"wall_time": 30})
+            if result.status is None:
+                assert result.error, result
+                continue
+            started += 1
+            assert _DIGESTS.get(result.stdout.strip()) == result.commands[0].executable_sha256, result
+    assert started, "every start was refused: nothing was tested"
