@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from . import backend, host, toolchains
+from . import backend, environment, host, toolchains
 from .errors import IsolationError, Refusal, UsageError
 from .execution.capture import Capture
 from .execution.ending import breach_of, failure_of
@@ -17,9 +17,10 @@ from .execution.pump import Pump
 from .identifier import new_request_id
 from .model.command import Access, Executable, Stage
 from .model.manifest import Limits
-from .model.outcome import Channel, CommandEntry, Outcome, Usage
+from .model.outcome import Channel, CommandEntry, Outcome
 from .model.record import Record
 from .planning.hidden import default_hidden
+from .planning.limits import with_defaults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,15 +58,15 @@ def perform(job: Job, *, passthrough: bool = False) -> Outcome:
     """
     _check(job)
     access = plan_access(job)
-    environment = build_environment(job, access)
-    executable = _resolve(job, access, environment)
+    variables = build_environment(job, access)
+    executable = _resolve(job, access, variables)
     access = access.replace(tools=(*access.tools, *toolchains.companion(executable.canonical)))
     mechanism = backend.load(job.backend)
     sandbox = mechanism.prepare(access, ahead=0)
     try:
         require_visible(sandbox, executable)
         stage = Stage(
-            executable=executable, arguments=job.argv[1:], cwd=access.cwd, environment=tuple(environment.items())
+            executable=executable, arguments=job.argv[1:], cwd=access.cwd, environment=tuple(variables.items())
         )
         return _run(job, stage, sandbox, mechanism.name, passthrough)
     finally:
@@ -164,8 +165,8 @@ def _check(job: Job) -> None:
 
 def effective_limits(job: Job) -> Limits:
     """The caller's limits over none, with our best-effort defaults for what would harm the host."""
-    defaults: dict[str, Any] = {"wall_time": _FOREVER, "idle_time": None, "total_output": 1 << 62}
-    return Limits(**{**defaults, **host.best_effort_limits(), **job.limits})
+    open_ended: dict[str, Any] = {"wall_time": _FOREVER, "idle_time": None, "total_output": 1 << 62}
+    return with_defaults(Limits(**{**open_ended, **job.limits}), total_memory())
 
 
 def plan_access(job: Job) -> Access:
@@ -176,12 +177,12 @@ def plan_access(job: Job) -> Access:
         read = (cwd,)
     home = os.path.realpath(os.environ.get("HOME") or "/")
     hide = tuple(os.path.realpath(path) for path in job.hide)
-    path = {**os.environ, **job.environment}.get("PATH", host.DEFAULT_PATH)
+    path = {**os.environ, **job.environment}.get("PATH", environment.DEFAULT_PATH)
     return Access(
         cwd=cwd,
         read=read,
         write=write,
-        hide=(*hide, *default_hidden(home, (*read, *write))),
+        hide=(*hide, *default_hidden(home, (*read, *write), env_files((*read, *write)))),
         protect=tuple(os.path.realpath(path) for path in job.protect),
         tools=toolchains.discover(path, home),
         network=job.network,
@@ -191,6 +192,19 @@ def plan_access(job: Job) -> Access:
         gid=_group_of(job.uid),
         required=_required(job),
     )
+
+
+def env_files(roots: tuple[str, ...]) -> tuple[str, ...]:
+    """`.env` and `.env.*` at the root of each granted folder, as they are now."""
+    found = []
+    for root in roots:
+        if root != "/" and os.path.isdir(root):
+            found += [f"{root}/{name}" for name in os.listdir(root) if name == ".env" or name.startswith(".env.")]
+    return tuple(found)
+
+
+def total_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _required(job: Job) -> frozenset[str]:
@@ -240,17 +254,18 @@ def _group_of(uid: int | None) -> int | None:
 
 def build_environment(job: Job, access: Access) -> dict[str, str]:
     """The allow-list of the caller's variables, then the job's own."""
-    environment = host.safe_environment(os.environ)
-    environment["HOME"] = access.home
-    environment |= job.environment
-    return environment
+    values = environment.safe(os.environ)
+    values["HOME"] = access.home
+    values["PATH"] = environment.clean_path(values.get("PATH", ""))
+    values.pop("TMPDIR", None)  # the caller's own, outside every root
+    return {**values, **job.environment}
 
 
-def _resolve(job: Job, access: Access, environment: Mapping[str, str]) -> Executable:
+def _resolve(job: Job, access: Access, variables: Mapping[str, str]) -> Executable:
     return host.resolve(
         job.argv[0],
         aliases=(),
-        search_path=tuple(environment.get("PATH", host.DEFAULT_PATH).split(":")),
+        search_path=tuple(variables.get("PATH", environment.DEFAULT_PATH).split(":")),
         cwd=access.cwd,
         trusted_roots=toolchains.SYSTEM,
         write_roots=access.write,
@@ -300,5 +315,3 @@ def run(
         return error_result(new_request_id(), RUNTIME_ID, "", error.code, error.message)
     return Result.of(outcome, limits=effective_limits(job))
 
-
-_ = Usage

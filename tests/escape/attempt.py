@@ -13,10 +13,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from runner.model.record import Record
-from tests.escape.attacks import Attack
+from tests.escape.row import Attack
 from tests.escape.world import OTHER_USER, World
 
 DEADLINE = 20.0
@@ -37,7 +38,7 @@ def expand(words: tuple[str, ...], world: World) -> list[str]:
 def command(program: tuple[str, ...], world: World) -> list[str]:
     """The argv: a row names an entry of the attack program, or a program by absolute path."""
     words = expand(program, world)
-    return words if words[0].startswith("/") else [str(world.bin / "tool"), *words]
+    return words if words[0].startswith("/") else [str(world.tools / "tool"), *words]
 
 
 def bare(row: Attack, world: World) -> Observation:
@@ -46,7 +47,7 @@ def bare(row: Attack, world: World) -> Observation:
         process = subprocess.Popen(
             command(row.proof or row.program, world), cwd=row.cwd.format(**world.values), stdin=subprocess.DEVNULL,
             stdout=output, stderr=output, close_fds=False, start_new_session=True, env=_environment(row, world),
-            **({"user": OTHER_USER, "group": OTHER_USER, "extra_groups": []} if world.other_user else {}),
+            preexec_fn=_become_other if world.other_user else None,
         )  # fmt: skip
         code = process.wait(timeout=DEADLINE)
         output.seek(0)
@@ -57,18 +58,24 @@ def bare(row: Attack, world: World) -> Observation:
     return Observation(verdict=_verdict(text, -code if code < 0 else None), changes=frozenset(seen), text=text)
 
 
+def _become_other() -> None:
+    os.setgroups([])
+    os.setresgid(OTHER_USER, OTHER_USER, OTHER_USER)
+    os.setresuid(OTHER_USER, OTHER_USER, OTHER_USER)
+
+
 def _grow(seen: set[str], more: set[str]) -> set[str]:
     seen |= more
     return seen
 
 
 def confined(row: Attack, world: World, backend: str) -> Observation:
-    """Run the row through the runner, with the grants every row has: bin, ro and home to read, ws to write."""
+    """Run the row through the runner, with the grants every row has: tools, bin, ro and home to read, ws to write."""
     from runner import run
 
     with _host_environment(row, world):
         result = run(
-            command(row.program, world), read=[str(world.bin), str(world.ro), str(world.home)], write=[str(world.ws)],
+            command(row.program, world), read=world.read_roots(), write=[str(world.ws)],
             network=False, limits={"wall_time": DEADLINE, **dict(row.limits)}, cwd=row.cwd.format(**world.values),
             stdin=b"", backend=backend,
         )  # fmt: skip
@@ -126,6 +133,11 @@ def _host_environment(row: Attack, world: World) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+def host_environment() -> dict[str, str]:
+    """For a host process of its own: this checkout is importable there."""
+    return {**os.environ, "PYTHONPATH": f"{Path(__file__).parents[2]}:{os.environ.get('PYTHONPATH', '')}"}
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:

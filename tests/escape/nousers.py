@@ -11,7 +11,7 @@ import errno
 import os
 import sys
 
-import pyseccomp
+import pyseccomp  # type: ignore[import-untyped, unused-ignore]
 
 NEW_NAMESPACES = 0x7E020000  # CLONE_NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET, clone(2)
 _REFUSED = ("unshare", "setns", "mount", "umount2", "pivot_root", "open_tree", "move_mount", "fsopen", "fsmount",

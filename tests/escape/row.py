@@ -19,7 +19,7 @@ from runner.model.record import Record
 
 
 class Attack(Record):
-    """needs: any | root | user. effect: "verdict" (it prints OK) or the name of a change the world sees (World.changes).
+    """needs: any | root | user. effect: "verdict" (it prints OK) or the name of a change that World.changes() sees.
 
     proof: what is run bare instead, where the attempt itself would damage the machine. host: plain | tty (the host
     process has a controlling terminal) | preload (loader variables in the host's environment) | other-user (the
@@ -47,7 +47,7 @@ class Attack(Record):
 
 def row(group: str, name: str, title: str, program: str, refused: str, **more: Any) -> Attack:
     """A row from words separated by blanks; more: the other fields, `proof` and `bare` as words too."""
-    words = {key: tuple(more.pop(key).split()) for key in ("proof", "bare") if key in more}
+    words: dict[str, Any] = {key: tuple(more.pop(key).split()) for key in ("proof", "bare") if key in more}
     return Attack(
         id=name,
         group=group,

@@ -17,10 +17,9 @@ import sys
 import termios
 import tty
 from collections.abc import Iterator
-from pathlib import Path
 
-from tests.escape.attacks import Attack
-from tests.escape.attempt import DEADLINE, Observation, command
+from tests.escape.attempt import DEADLINE, Observation, command, host_environment
+from tests.escape.row import Attack
 from tests.escape.world import World
 
 _CONFINED = """
@@ -28,10 +27,9 @@ import json, sys
 from runner import run
 from tests.escape.attempt import verdict_of
 asked = json.loads(sys.argv[1])
-result = run(asked["argv"], read=asked["read"], write=asked["write"], cwd=asked["cwd"], stdin=b"", backend=asked["backend"])
+result = run(asked.pop("argv"), stdin=b"", **asked)
 print(verdict_of(result), result.error or "")
 """
-_ROOT = Path(__file__).parents[2]
 
 
 def bare(row: Attack, world: World) -> Observation:
@@ -40,7 +38,7 @@ def bare(row: Attack, world: World) -> Observation:
 
 def confined(row: Attack, world: World, backend: str) -> Observation:
     asked = {
-        "argv": command(row.program, world), "read": [str(world.bin)], "write": [str(world.ws)], "cwd": str(world.ws),
+        "argv": command(row.program, world), "read": [str(world.tools)], "write": [str(world.ws)], "cwd": str(world.ws),
         "backend": backend,
     }  # fmt: skip
     return _under_terminal([sys.executable, "-c", _CONFINED, json.dumps(asked)], world)
@@ -50,7 +48,7 @@ def _under_terminal(argv: list[str], world: World) -> Observation:
     with _terminal() as slave:
         host = subprocess.run(
             argv, stdin=slave, capture_output=True, text=True, timeout=DEADLINE, start_new_session=True, check=False,
-            preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0), env={**os.environ, "PYTHONPATH": str(_ROOT)},
+            preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0), env=host_environment(),
         )  # fmt: skip
         typed = struct.unpack("i", fcntl.ioctl(slave, termios.FIONREAD, b"\0" * 4))[0]
     text = host.stdout + host.stderr

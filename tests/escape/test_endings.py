@@ -17,11 +17,10 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.escape.attempt import signaled, status_field, wait_until
+from tests.escape.attempt import host_environment, signaled, status_field, wait_until
 from tests.escape.conftest import Worlds
 from tests.escape.world import World
 
-_PROJECT = Path(__file__).parents[2]
 _SOON = 10.0  # far more than any ending takes; only a failure waits for it
 _GROUPS = Path("/sys/fs/cgroup")
 
@@ -36,7 +35,7 @@ def _run(world: World, script: str, **limits: float) -> Any:
     from runner import run
 
     return run(
-        ["/bin/sh", "-c", script, world.marker], read=[str(world.bin)], write=[str(world.ws)], cwd=str(world.ws),
+        ["/bin/sh", "-c", script, world.marker], read=[str(world.tools)], write=[str(world.ws)], cwd=str(world.ws),
         stdin=b"", env={"MARKER": world.marker}, limits={"wall_time": 30, **limits},
     )  # fmt: skip
 
@@ -50,7 +49,7 @@ def _has_mark(process: psutil.Process, marker: str) -> bool:
     with contextlib.suppress(psutil.Error):
         if process.status() == psutil.STATUS_ZOMBIE:
             return False
-        return process.environ().get("MARKER") == marker
+        return bool(process.environ().get("MARKER") == marker)
     return False
 
 
@@ -99,7 +98,7 @@ def test_a_signal_is_a_signal(name: str, world: World, nothing_left: None) -> No
 
 # -- what outlives the command ----------------------------------------------------------------------------------------
 
-_DAEMON = "{bin}/tool daemon {marker} {mode} >&2"
+_DAEMON = "{tools}/tool daemon {marker} {mode} >&2"
 
 
 @pytest.mark.parametrize("mode", ["close", "hold"])
@@ -161,8 +160,7 @@ def _host(world: World) -> Iterator[subprocess.Popen[str]]:
         "env": {"MARKER": world.marker}, "limits": {"wall_time": 120},
     }  # fmt: skip
     program = [sys.executable, str(Path(__file__).with_name("endings_host.py")), json.dumps(asked)]
-    environment = {**os.environ, "PYTHONPATH": str(_PROJECT)}
-    host = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, env=environment)
+    host = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, env=host_environment())
     try:
         assert wait_until(lambda: (world.ws / "held").exists() or host.poll() is not None, _SOON)
         assert wait_until(lambda: len(_marked(world)) >= 3, _SOON), "the command, its child and its daemon"
@@ -198,7 +196,7 @@ def test_the_host_killed_takes_everything_with_it(world: World, nothing_left: No
 
 def _alive(process: psutil.Process) -> bool:
     with contextlib.suppress(psutil.Error):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     return False
 
 

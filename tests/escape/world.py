@@ -52,6 +52,12 @@ def _listen_inet(kind: int) -> socket.socket:
     return _waiting(server, kind)
 
 
+def _close_quietly(descriptor: int) -> None:
+    """Two worlds of one test share the number."""
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
+
+
 def _waiting(server: socket.socket, kind: int) -> socket.socket:
     if kind == socket.SOCK_STREAM:
         server.listen(4)
@@ -90,7 +96,9 @@ class World:
         self.tool, self.preload, self.other_user = tool, preload, other_user
         self.marker = f"fumehood-{uuid.uuid4().hex[:12]}"
         self.root = BASE / self.marker
-        self.out, self.ws, self.ro, self.home, self.bin = (self.root / n for n in ("out", "ws", "ro", "home", "bin"))
+        self.out, self.ws, self.ro, self.home, self.tools, self.bin = (
+            self.root / name for name in ("out", "ws", "ro", "home", "tools", "bin")
+        )
         self.values: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -111,7 +119,16 @@ class World:
 
     def _make_files(self) -> None:
         self._stack.callback(shutil.rmtree, self.root, ignore_errors=True)
-        folders = (self.out, self.ws, self.ro, self.bin, self.home / ".ssh", self.home / ".aws", self.ws / "m")
+        folders = (
+            self.out,
+            self.ws,
+            self.ro,
+            self.tools,
+            self.bin,
+            self.home / ".ssh",
+            self.home / ".aws",
+            self.ws / "m",
+        )
         for folder in folders:
             folder.mkdir(parents=True)
         secrets = ("out/secret", "ro/.env", "ws/.env", "home/.ssh/id", "home/.aws/credentials")
@@ -122,14 +139,15 @@ class World:
         for name, target in (("link", "../out/secret"), ("up", "../out"), ("flip", "own")):
             (self.ws / name).symlink_to(target)
         for name in ("tool", "spare"):
-            shutil.copy2(self.tool, self.bin / name)
+            shutil.copy2(self.tool, self.tools / name)
+        shutil.copy2(self.tool, self.bin / "tool")
         self._change_owner()
 
     def _change_owner(self) -> None:
         """A workspace of another user, and a setuid-root program within that user's reach."""
         if self.other_user:
-            shutil.copy2(self.tool, self.bin / "suid")
-            os.chmod(self.bin / "suid", 0o4755)
+            shutil.copy2(self.tool, self.tools / "suid")
+            os.chmod(self.tools / "suid", 0o4755)
             for path in (self.ws, *self.ws.rglob("*")):
                 os.chown(path, OTHER_USER, OTHER_USER, follow_symlinks=False)
 
@@ -137,7 +155,7 @@ class World:
         folder = os.open(self.out, os.O_RDONLY | os.O_DIRECTORY)
         os.dup2(folder, 77, inheritable=True)
         os.close(folder)
-        self._stack.callback(os.close, 77)
+        self._stack.callback(_close_quietly, 77)
 
     def _make_servers(self) -> None:
         stream, datagram = socket.SOCK_STREAM, socket.SOCK_DGRAM
@@ -180,14 +198,14 @@ class World:
         self._victim.communicate()
 
     def _name_values(self) -> None:
-        folders = {name: str(getattr(self, name)) for name in ("out", "ws", "ro", "home", "bin", "marker")}
+        folders = {name: str(getattr(self, name)) for name in ("out", "ws", "ro", "home", "tools", "bin", "marker")}
         block = _first(_BLOCK_DEVICES)
         number = os.stat(block).st_rdev if os.path.exists(block) else 0
         names = {
             "secret": str(self.out / "secret"), "socket": str(self.out / "socket"), "block": block,
             "datagram": str(self.out / "datagram"), "abstract": self.marker, "mq": "/" + self.marker,
             "posix": self.marker, "key_name": self.marker + "-key", "pid": self._pid, "address": self._address,
-            "fd": self._held, "suid": str(self.bin / "suid"), "major": str(os.major(number)),
+            "fd": self._held, "suid": str(self.tools / "suid"), "major": str(os.major(number)),
             "minor": str(os.minor(number)), "shm": str(self._segment), "msg": str(self._messages),
             "key": str(self._key), "sysfile": _first(_SYSTEM_FILES), "cgroup": _first(_CGROUP_FILES),
         }  # fmt: skip
@@ -202,7 +220,7 @@ class World:
 
     def _state(self) -> dict[str, object]:
         """Everything that must be as it was after a confined attempt."""
-        trees = {name: _picture(getattr(self, name)) for name in ("out", "ro", "bin", "home")}
+        trees = {name: _picture(getattr(self, name)) for name in ("out", "ro", "tools", "bin", "home")}
         victim = psutil.Process(int(self._pid)) if self._victim.poll() is None else None
         return {
             "tree": trees,
@@ -222,7 +240,7 @@ class World:
 
     def _is_daemon(self, process: psutil.Process) -> bool:
         with contextlib.suppress(psutil.Error):
-            return process.cmdline()[1:3] == ["daemon", self.marker] and process.status() != psutil.STATUS_ZOMBIE
+            return bool(process.cmdline()[1:3] == ["daemon", self.marker] and process.status() != psutil.STATUS_ZOMBIE)
         return False
 
     def changes(self, output: str) -> set[str]:
@@ -232,6 +250,9 @@ class World:
         found |= {name for name, server in self._servers.items() if _visited(server)}
         found |= {"secret"} if "SECRET" in output else set()
         return found | ({"processes"} if self.daemons() else set())
+
+    def read_roots(self) -> list[str]:
+        return [str(folder) for folder in (self.tools, self.bin, self.ro, self.home)]
 
     def clean(self) -> None:
         """Remove what a bare attempt left outside the world's own folders."""

@@ -1,0 +1,1 @@
+"""Decision -> plan, pure: limits (one table), access, hidden names."""

@@ -1,0 +1,45 @@
+"""Rows: mounts, namespaces and devices."""
+
+from __future__ import annotations
+
+from tests.escape.row import CALL, OUTSIDE, UNKNOWN, row
+
+MOUNTS = (
+    row("mounts", "mount-tmpfs", "mount a tmpfs", "mount m", CALL, needs="root", namespaces=True),
+    row("mounts", "bind-mount", "bind mount a folder from outside",
+        "bind {out} m", CALL, effect="secret", needs="root", namespaces=True),
+    row("mounts", "remount", "make a read-only mount writable again",
+        "remount {ro}", CALL, needs="root", namespaces=True),
+    row("mounts", "umount", "take a mask off", "umount m", CALL, needs="root", namespaces=True),
+    row("mounts", "pivot-root", "pivot_root", "pivot m", CALL, needs="root", namespaces=True),
+    row("mounts", "open-tree", "clone a mount with open_tree",
+        "open-tree .", UNKNOWN, needs="root", namespaces=True),
+    row("mounts", "fsopen", "a file system context", "fsopen tmpfs", UNKNOWN, needs="root", namespaces=True),
+    row("mounts", "chroot", "chroot", "chroot .", CALL, needs="root"),
+    row("mounts", "open-by-handle", "open_by_handle_at with a handle from outside",
+        "open-handle . {handle}", UNKNOWN, effect="secret", needs="root"),
+    row("mounts", "swapon", "swapon", "swapon /nonexistent", CALL, needs="root"),
+    row("mounts", "user-namespace-mount", "mount in a user namespace of its own (case 75)",
+        "userns-mount m", CALL, namespaces=True),
+    row("mounts", "new-user-namespace", "unshare a user namespace (case 75)",
+        "unshare 10000000", CALL, namespaces=True),
+    row("mounts", "new-user-namespace-high", "the same with bits above the 32 the kernel reads",
+        "clone 110000000", CALL, namespaces=True),
+    row("mounts", "clone-user-namespace", "clone with CLONE_NEWUSER", "clone 10000000", CALL, namespaces=True),
+    row("mounts", "clone3-user-namespace", "clone3 with CLONE_NEWUSER",
+        "clone3 10000000", "ENOSYS", namespaces=True),
+    row("mounts", "new-mount-namespace", "unshare a mount namespace",
+        "unshare 20000", CALL, needs="root", namespaces=True),
+    row("mounts", "new-net-namespace", "unshare a network namespace",
+        "unshare 40000000", CALL, needs="root", namespaces=True),
+    row("mounts", "join-net", "setns into the host's network",
+        "setns /proc/{pid}/ns/net", OUTSIDE + " EPERM", needs="root", namespaces=True),
+    row("mounts", "block-device", "read a block device",
+        "read {block}", "ENOENT EACCES", needs="root", bare="OK EPERM",
+        why="a device cgroup may refuse it to everybody"),
+    row("mounts", "make-device", "make a node for a block device",
+        "mknod dev {major} {minor}", "EPERM", needs="root"),
+    row("mounts", "dev-mem", "read /dev/mem",
+        "read /dev/mem", OUTSIDE + " EPERM", needs="root", bare="OK ENOENT EPERM",
+        why="kernels without /dev/mem, or that keep it from everybody"),
+)  # fmt: skip
