@@ -22,7 +22,7 @@ Worlds = Callable[..., World]
 @pytest.fixture(scope="session")
 def built() -> Iterator[Path]:
     """A folder anybody may read with `tool` (static: it needs nothing of the view) and `preload.so`."""
-    folder = Path(tempfile.mkdtemp(prefix="fumehood-built-", dir=BASE))
+    folder = Path(tempfile.mkdtemp(prefix="escape-built-", dir=BASE))
     folder.chmod(0o755)
     sources = sorted(str(path) for path in _PROGRAMS.glob("*.c") if path.name != "preload.c")
     subprocess.run(["cc", *_FLAGS, "-static", *sources, "-o", str(folder / "tool")], check=True)
@@ -49,7 +49,7 @@ def worlds(built: Path) -> Iterator[Worlds]:
 @pytest.fixture(autouse=True, scope="session")
 def private_cache() -> Iterator[None]:
     """What the runner caches lies outside every root of the worlds."""
-    with tempfile.TemporaryDirectory(prefix="fumehood-cache-") as folder, pytest.MonkeyPatch.context() as patch:
+    with tempfile.TemporaryDirectory(prefix="escape-cache-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", folder)
         yield
 

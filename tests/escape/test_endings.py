@@ -53,8 +53,9 @@ def _has_mark(process: psutil.Process, marker: str) -> bool:
     return False
 
 
-def _groups() -> set[str]:
-    return {str(path) for path in _GROUPS.glob("**/*fumehood*")}
+def _groups(pid: int) -> set[str]:
+    """The cgroups that a host process of that pid has made and not removed."""
+    return {str(path) for path in _GROUPS.glob(f"**/fumehood-{pid}-*")}
 
 
 @pytest.fixture
@@ -62,11 +63,11 @@ def nothing_left(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Counts before and after: processes of the command, our children, descriptors, temporary files, cgroups."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     _run(world, ":")  # whatever is opened once and kept (libraries, caches) is open now
-    before = (sorted(os.listdir("/proc/self/fd")), _groups(), _named("/tmp"), _named("/var/tmp"), _children())
+    before = (sorted(os.listdir("/proc/self/fd")), _groups(os.getpid()), _named("/tmp"), _named("/var/tmp"), _children())
     yield
     assert _marked(world) == []
     assert os.listdir(tmp_path) == []
-    after = (sorted(os.listdir("/proc/self/fd")), _groups(), _named("/tmp"), _named("/var/tmp"), _children())
+    after = (sorted(os.listdir("/proc/self/fd")), _groups(os.getpid()), _named("/tmp"), _named("/var/tmp"), _children())
     assert after == before
 
 
@@ -192,6 +193,8 @@ def test_the_host_killed_takes_everything_with_it(world: World, nothing_left: No
         host.wait()
         assert wait_until(lambda: _everything_ended(world), _SOON), _marked(world)
         assert wait_until(lambda: not any(_alive(helper) for helper in helpers), _SOON), helpers
+        _run(world, ":")  # the next host clears away what a dead one could not
+        assert not _groups(host.pid)
 
 
 def _alive(process: psutil.Process) -> bool:

@@ -94,7 +94,7 @@ class World:
     def __init__(self, tool: Path, preload: Path, *, other_user: bool = False) -> None:
         self._stack = contextlib.ExitStack()
         self.tool, self.preload, self.other_user = tool, preload, other_user
-        self.marker = f"fumehood-{uuid.uuid4().hex[:12]}"
+        self.marker = f"escape-{uuid.uuid4().hex[:12]}"
         self.root = BASE / self.marker
         self.out, self.ws, self.ro, self.home, self.tools, self.bin = (
             self.root / name for name in ("out", "ws", "ro", "home", "tools", "bin")
