@@ -97,8 +97,7 @@ def verdict_of(result: Any) -> str:
 
 def status_field(result: Any, name: str) -> int | None:
     """status is {"exited": n} or {"signaled": n}; the other is None."""
-    status = result.status if isinstance(result.status, dict) else vars(result.status)
-    value = status.get(name)
+    value = result.status.get(name) if isinstance(result.status, dict) else getattr(result.status, name, None)
     return None if value is None else int(value)
 
 

@@ -63,21 +63,26 @@ def nothing_left(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Counts before and after: processes of the command, our children, descriptors, temporary files, cgroups."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     _run(world, ":")  # whatever is opened once and kept (libraries, caches) is open now
-    before = (sorted(os.listdir("/proc/self/fd")), _groups(os.getpid()), _named("/tmp"), _named("/var/tmp"), _children())
+    before = _leavings()
     yield
     assert _marked(world) == []
     assert os.listdir(tmp_path) == []
-    after = (sorted(os.listdir("/proc/self/fd")), _groups(os.getpid()), _named("/tmp"), _named("/var/tmp"), _children())
-    assert after == before
+    wait_until(lambda: _leavings() == before, _SOON)
+    assert _leavings() == before
+
+
+def _leavings() -> dict[str, object]:
+    return {
+        "descriptors": sorted(os.listdir("/proc/self/fd")),
+        "children": sorted(child.pid for child in psutil.Process().children(recursive=True)),
+        "cgroups": sorted(_groups(os.getpid())),
+        "files": sorted(_named("/tmp") | _named("/var/tmp")),
+    }
 
 
 def _named(folder: str) -> set[str]:
     """Our own names in a shared folder; others may come and go."""
     return {name for name in os.listdir(folder) if "fumehood" in name or "runner" in name}
-
-
-def _children() -> list[int]:
-    return sorted(child.pid for child in psutil.Process().children(recursive=True))
 
 
 # -- what the status says ---------------------------------------------------------------------------------------------

@@ -69,8 +69,14 @@ def test_confined(row: Attack, backend: str, worlds: Worlds, namespaces: bool) -
     seen = _confined(row, _world(row, worlds), backend)
     if not namespaces and row.without_namespaces == "reported" and seen.levels.get(row.constraint) in {"partly", "not"}:
         return  # the result itself says that this does not hold here
-    assert seen.verdict in row.refused, seen
+    if not (seen.verdict == "REFUSED" and _names_a_limit(row, seen)):
+        assert seen.verdict in row.refused, seen
     assert not seen.changes, seen
+
+
+def _names_a_limit(row: Attack, seen: Observation) -> bool:
+    """Nothing started because this host cannot fully hold a limit the row declares, and the error says which."""
+    return any(f"`{name}` cannot be fully enforced" in seen.text for name, _ in row.limits)
 
 
 @pytest.mark.parametrize("row", _parameters(row for row in ATTACKS if row.why))

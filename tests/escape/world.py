@@ -58,6 +58,11 @@ def _close_quietly(descriptor: int) -> None:
         os.close(descriptor)
 
 
+def _at_large(process: psutil.Process) -> bool:
+    """Neither stopped nor traced nor dead; whether it happens to run or sleep is no matter."""
+    return process.status() in {psutil.STATUS_RUNNING, psutil.STATUS_SLEEPING}
+
+
 def _waiting(server: socket.socket, kind: int) -> socket.socket:
     if kind == socket.SOCK_STREAM:
         server.listen(4)
@@ -225,7 +230,7 @@ class World:
         return {
             "tree": trees,
             "workspace": (self.ws / ".env").exists() and (self.ws / ".env").lstat().st_nlink,
-            "victim": (victim.status(), victim.nice(), victim.cpu_affinity()) if victim else None,
+            "victim": (_at_large(victim), victim.nice(), victim.cpu_affinity()) if victim else None,
             "shm": kernelobjects.read_segment(self._segment),
             "posix": self._posix.read_bytes() if self._posix.exists() else None,
             "hostname": (socket.gethostname(), Path("/proc/sys/kernel/core_pattern").read_text()),

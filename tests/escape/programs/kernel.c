@@ -1,6 +1,7 @@
 /* The kernel's own surface: namespaces, privileges, other entries into the system call table, machine state. */
 #include "attack.h"
 #include <linux/bpf.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -38,19 +39,23 @@ static int no_new_privileges(char **a) {
     return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) ? fail_as("SET", "no_new_privs") : ok("may gain privileges");
 }
 
-static int capability_line(const char *name) {
-    char line[256], wanted[32];
-    unsigned long long bits = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    if (!status) return fail("status");
-    snprintf(wanted, sizeof wanted, "%s:\t%%llx", name);
-    while (fgets(line, sizeof line, status))
-        if (sscanf(line, wanted, &bits) == 1) break;
-    snprintf(line, sizeof line, "%s %llx", name, bits);
-    return bits ? ok(line) : fail_as("NONE", line);
+static int effective_capabilities(char **a) {
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[2];
+    (void)a;
+    if (syscall(SYS_capget, &head, sets)) return fail("capget");
+    return sets[0].effective | sets[1].effective ? ok("capabilities held") : fail_as("NONE", "no capability held");
 }
 
-static int capabilities(char **a) { return capability_line(a[0]); }
+static int bounding_capabilities(char **a) {
+    (void)a;
+    for (int number = 0, held = 0; held >= 0; number++) {
+        held = prctl(PR_CAPBSET_READ, number, 0, 0, 0);
+        if (held > 0) return ok("capabilities within reach");
+    }
+    return fail_as("NONE", "no capability within reach");
+}
+
 static int become(char **a) { return verdict(setresuid((uid_t)atoi(a[0]), (uid_t)-1, (uid_t)-1), "another user"); }
 static int effective_user(char **a) {
     (void)a;
@@ -161,7 +166,7 @@ static int type_keys(char **a) {
 const struct attack kernel_attacks[] = {
     {"unshare", new_namespace}, {"clone", clone_namespace}, {"clone3", clone3_namespace},
     {"userns-mount", mount_in_own_namespace}, {"no-new-privileges", no_new_privileges},
-    {"capabilities", capabilities}, {"become", become}, {"effective-user", effective_user}, {"exec", run_program},
+    {"effective-capabilities", effective_capabilities}, {"bounding-capabilities", bounding_capabilities}, {"become", become}, {"effective-user", effective_user}, {"exec", run_program},
     {"x32", x32_socket}, {"i386", i386_socket}, {"bpf", load_bpf}, {"perf", count_events},
     {"userfaultfd", handle_faults}, {"ring", set_up_ring}, {"kexec", load_kernel}, {"init-module", load_module},
     {"delete-module", unload_module}, {"reboot", restart}, {"swapon", swap_on}, {"acct", account},

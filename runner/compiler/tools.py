@@ -1,0 +1,113 @@
+"""`<tool>` in its forms -> ToolSpec. Compact command strings are parsed here, at compile time."""
+
+from __future__ import annotations
+
+from ..model import manifest as m
+from . import schema as s
+from .reader import Problem
+from .variables import VARIABLES, symbolic
+from .words import WordError, split
+
+LEGACY_RUNTIME = "legacy:custom"
+
+
+def lower_tool(element: s.Tool, problems: list[Problem]) -> m.ToolSpec:
+    """The tool, every default explicit. A legacy one (no runtime, no type) goes to the synthetic runtime."""
+
+    def problem(code: str, message: str, remedy: str = "") -> None:
+        node = element.node
+        problems.append(Problem(code="shell." + code, message=message, file=node.file, line=node.line, remedy=remedy))
+
+    legacy = element.runtime is None and element.type is None and element.mode is None and element.command is not None
+    if element.runtime is None and not legacy:
+        problem("tool_missing_attribute", f"the tool `{element.name}` names no `runtime`")
+    mode = element.mode or "fixed"
+    if element.type is not None and element.mode is None:
+        problem("tool_missing_attribute", f"the tool `{element.name}` names no `mode`", "in the long form it is required")
+    if mode != "fixed":
+        _only_fixed(element, problem)
+    command = _command(element, problem) if mode == "fixed" else None
+    return m.ToolSpec(
+        name=element.name,
+        runtime=LEGACY_RUNTIME if legacy else element.runtime or "",
+        mode=mode,
+        description=element.description,
+        stdin=element.stdin,
+        rationale=element.rationale or ("none" if mode == "fixed" else "optional"),
+        result=element.result,
+        stream=element.stream,
+        nonzero=element.nonzero,
+        command=command,
+        arguments=_bounds(element.one(s.Arguments), problem),
+    )
+
+
+def _only_fixed(element: s.Tool, problem) -> None:  # type: ignore[no-untyped-def]
+    for name in ("command", "executable_ref"):
+        if getattr(element, name) is not None:
+            problem("tool_mode_attribute", f"`{name}` is for fixed tools, `{element.name}` is {element.mode}")
+    for child in element.children:
+        problem("tool_mode_child", f"`<{child.node.tag}>` is for fixed tools, `{element.name}` is {element.mode}")
+
+
+def _command(element: s.Tool, problem) -> m.FixedCommand | None:  # type: ignore[no-untyped-def]
+    child = element.one(s.CommandElement)
+    sources = [item for item in (child, element.command, element.executable_ref) if item is not None]
+    if len(sources) > 1:
+        problem("tool_conflicting_command", f"the tool `{element.name}` names its command more than once")
+        return None
+    if not sources:
+        problem("tool_missing_command", f"the tool `{element.name}` names no command")
+        return None
+    if child is not None:
+        return _child_command(child, problem)
+    if element.executable_ref is not None:
+        return m.FixedCommand(executable_ref=element.executable_ref)
+    try:
+        words = split(element.command or "")
+    except WordError as error:
+        message = f"`command` of `{element.name}`, offset {error.offset}: {error}"
+        problem("tool_invalid_fixed_command", message, "use the child form for literal arguments")
+        return None
+    return m.FixedCommand(
+        program=words[0], arguments=tuple(m.ArgumentSource(kind="literal", value=word) for word in words[1:])
+    )
+
+
+def _child_command(child: s.CommandElement, problem) -> m.FixedCommand:  # type: ignore[no-untyped-def]
+    if child.program is not None and child.executable_ref is not None:
+        problem("tool_conflicting_command", "`<command>` takes one of `program` and `executable_ref`")
+    elif child.program is None and child.executable_ref is None:
+        problem("tool_missing_command", "`<command>` needs `program` or `executable_ref`")
+    return m.FixedCommand(
+        program=child.program,
+        executable_ref=child.executable_ref,
+        arguments=tuple(_source(item, problem) for item in child.children),
+    )
+
+
+def _source(item: object, problem) -> m.ArgumentSource:  # type: ignore[no-untyped-def]
+    if isinstance(item, s.Arg):
+        return m.ArgumentSource(kind="literal", value=item.value)
+    if isinstance(item, s.SecretArg):
+        return m.ArgumentSource(kind="secret", env=item.env, prefix=item.prefix)
+    assert isinstance(item, s.PathArg)
+    if item.base is not None and item.base not in VARIABLES:
+        problem("tool_invalid_path", f"`base` of `<path_arg>` is `{item.base}`, no path variable")
+    elif item.base is None:
+        try:
+            return m.ArgumentSource(kind="path", path=symbolic(item.path))
+        except ValueError as error:
+            problem("tool_invalid_path", f"`path` of `<path_arg>`: {error}")
+    return m.ArgumentSource(kind="path", base=item.base, path=item.path)
+
+
+def _bounds(element: s.Arguments | None, problem) -> m.ArgumentBounds:  # type: ignore[no-untyped-def]
+    if element is None:
+        return m.ArgumentBounds()
+    names = ("min_count", "max_count", "max_item_bytes")
+    given = {name: getattr(element, name) for name in names if getattr(element, name) is not None}
+    bounds = m.ArgumentBounds(mode=element.mode, **given)
+    if bounds.max_count is not None and bounds.min_count > bounds.max_count:
+        problem("invalid_argument_bounds", f"`min_count` {bounds.min_count} is more than `max_count` {bounds.max_count}")
+    return bounds

@@ -1,0 +1,1 @@
+"""Request -> Decision, pure: effects, capabilities, matchers, policy."""

@@ -1,0 +1,296 @@
+"""A live runtime and the walk: resolve, effects, capabilities, policy, plan, start. One direction, no step back.
+
+A Runtime is one authorised RuntimeSpec with everything the machine had to be asked for: paths resolved, environment
+built, secrets loaded, aliases pinned, one sandbox prepared. Calls share it; each gets its own instance.
+"""
+
+from __future__ import annotations
+
+import os
+from time import monotonic
+
+from . import backend, environment, host, toolchains
+from .compiler.variables import resolve as resolve_expression
+from .decision import capabilities, effects, policy
+from .decision.matchers import Subject
+from .errors import IsolationError, ManifestError, Refusal
+from .execution.ending import breach_of, failure_of
+from .execution.pump import Pump
+from .model.command import Access, Command, Request, Stage
+from .model.outcome import CommandEntry, Outcome, Usage
+from .oneshot import captures, env_files, require_visible, total_memory
+from .output.redact import Redactor, slack
+from .planning import limits as limit_table
+from .planning.hidden import default_hidden
+from .share import profile_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .backend import Exit
+    from .model.command import Pipeline
+    from .model.manifest import Manifest, Root, RuntimeSpec
+
+_CONFINED = ("filesystem_read", "filesystem_write", "network", "seccomp")
+_LIMITS = ("memory", "processes", "cpu_time", "file_size", "open_files", "cpus", "tmp_size")
+_VIEW = ("private_tmp", "proc", "dev")
+
+
+class Runtime:
+    """Raises ManifestError or IsolationError when this host cannot give what the runtime declares."""
+
+    def __init__(
+        self, manifest: Manifest, spec: RuntimeSpec, bases: Mapping[str, str], environ: Mapping[str, str]
+    ) -> None:
+        self.spec, self.manifest_sha256 = spec, manifest.sha256
+        self.bases = {**bases, "source_dir": spec.source_dir or bases["source_dir"]}
+        limit_table.check(spec.limits)
+        self.limits = limit_table.with_defaults(spec.limits, total_memory())
+        self.environment, passed = environment.build(spec.environment, environ, self.resolve_path)
+        self.secrets = (*passed, *_secrets(spec, environ))
+        self.redactor = Redactor(self.secrets, spec.secrets.replacement) if self.secrets else None
+        self.slack = slack(self.secrets)
+        self.aliases = tuple(alias.replace(path=self.resolve_path(alias.path)) for alias in spec.resolver.executables)
+        self.search_path = self._search_path()
+        self.trusted = tuple(os.path.realpath(self.resolve_path(path)) for path in spec.resolver.trusted_roots)
+        self.access = self._access(environ)
+        self.ceiling = self._ceiling()
+        with open(profile_path("effects", "builtin.toml"), encoding="utf-8") as file:
+            self.effects = effects.load(file.read())
+        self._pin()
+        self.backend_name, self.sandbox = self._prepare()
+        self.sampled = frozenset(row.constraint for row in self.sandbox.enforcement() if row.by == "sampler")
+        self.variables = tuple(self.environment.items())
+
+    # -- making it live -------------------------------------------------------------------------------------------
+
+    def resolve_path(self, expression: str) -> str:
+        """A path expression's absolute form; links are resolved where it matters, not here."""
+        return resolve_expression(expression, self.bases)
+
+    def _search_path(self) -> tuple[str, ...]:
+        declared = self.spec.resolver.search_path
+        if declared:
+            return tuple(self.resolve_path(path) for path in declared)
+        return tuple(self.environment["PATH"].split(":"))
+
+    def _access(self, environ: Mapping[str, str]) -> Access:
+        declared = self.spec.capabilities
+        read, write = self._roots(declared.read, environ), self._roots(declared.write, environ)
+        home = os.path.realpath(self.environment.get("HOME") or self.bases["home"])
+        hidden = tuple(os.path.realpath(self.resolve_path(path)) for path in declared.hide)
+        aliases = tuple(place for alias in self.aliases for place in toolchains.companion(os.path.realpath(alias.path)))
+        return Access(
+            cwd=self._cwd(),
+            read=read,
+            write=write,
+            hide=(*hidden, *default_hidden(home, (*read, *write), env_files((*read, *write)))),
+            protect=tuple(os.path.realpath(self.resolve_path(path)) for path in declared.protect),
+            tools=tuple(dict.fromkeys((*toolchains.discover(":".join(self.search_path), home), *aliases))),
+            network=declared.network,
+            home=home,
+            limits=self.limits,
+            required=self._required(),
+            **self._view_options(),
+        )
+
+    def _roots(self, roots: tuple[Root, ...], environ: Mapping[str, str]) -> tuple[str, ...]:
+        found = []
+        for root in roots:
+            if root.path_env is not None and root.path_env not in environ:
+                if root.optional:
+                    continue
+                raise ManifestError(
+                    f"the environment has no `{root.path_env}`, a declared root", code="shell.capability_path_missing"
+                )
+            path = environ[root.path_env] if root.path_env is not None else self.resolve_path(root.path or "")
+            real = os.path.realpath(path)
+            if not os.path.exists(real):
+                raise ManifestError(
+                    f"the root `{path}` does not exist", code="shell.directory_unavailable", remedy="make it, or declare another"
+                )
+            found.append(real)
+        return tuple(dict.fromkeys(found))
+
+    def _cwd(self) -> str:
+        path = os.path.realpath(self.resolve_path(self.spec.cwd))
+        if not os.path.isdir(path):
+            raise ManifestError(f"the working folder `{path}` does not exist", code="shell.directory_unavailable")
+        return path
+
+    def _required(self) -> frozenset[str]:
+        """Constraints that must hold fully: what the sandbox is, and everything the author asked for by name."""
+        declared = self.spec.declared
+        if self.spec.capabilities.sandbox != "required":
+            return frozenset()
+        names = set(_CONFINED) | {name for name in _LIMITS if f"limits.{name}" in declared}
+        return frozenset(names | {name for name in _VIEW if f"backends.landlock.{name}" in declared})
+
+    def _view_options(self) -> dict[str, bool]:
+        for item in self.spec.backends.values:
+            if item.kind == "landlock":
+                options = dict(item.options)
+                return {name: bool(options[name]) for name in ("private_tmp", "proc") if name in options}
+        return {}
+
+    def _ceiling(self) -> capabilities.Ceiling:
+        declared, access = self.spec.capabilities, self.access
+        return capabilities.Ceiling(
+            read=(*access.read, access.home) if access.home != "/" else access.read,
+            write=access.write,
+            hide=access.hide,
+            protect=access.protect,
+            network=declared.network,
+            child_processes=declared.child_processes,
+            arbitrary_code=declared.arbitrary_code,
+            privilege_change=declared.privilege_change,
+        )
+
+    def _pin(self) -> None:
+        for alias in self.aliases:
+            try:
+                self._resolve(alias.id)
+            except Refusal as error:
+                code = "digest_mismatch" if "digest" in error.message else "unavailable"
+                message = f"the executable `{alias.id}`: {error.message}"
+                raise ManifestError(message, code=f"shell.executable_{code}", remedy=error.remedy) from error
+
+    def _prepare(self) -> tuple[str, backend.Sandbox]:
+        """The first declared backend of this platform that holds; direct only where the sandbox mode lets it."""
+        mode = self.spec.capabilities.sandbox
+        refused = []
+        for item in self.spec.backends.values:
+            if item.when not in ("any", "linux") or item.kind not in backend.BUILTIN:
+                continue
+            found = backend.load(item.kind)
+            if (mode == "required" and found.confinement == "none") or (mode == "direct_unsafe" and found.confinement != "none"):
+                continue
+            try:
+                return found.name, found.prepare(self.access)
+            except IsolationError as error:
+                refused.append(error)
+        if refused:
+            raise refused[0]
+        raise IsolationError(
+            f"no declared backend serves sandbox=\"{mode}\" here", code="shell.backend_unavailable",
+            remedy="declare `<landlock/>` (Linux)",
+        )  # fmt: skip
+
+    # -- the walk -------------------------------------------------------------------------------------------------
+
+    def run(self, request: Request, *, interrupt: int | None = None) -> Outcome:
+        """Take one request through the walk. Refusals before anything started are raised."""
+        first = [self._plan(command) for command in request.pipelines[0].commands]
+        out, err = captures(self.limits, self.slack)
+        started = monotonic()
+        instance = self.sandbox.open()
+        try:
+            pump = Pump(
+                instance, self.limits, out, err, deadline=started + self.limits.wall_time, sampled=self.sampled,
+                interrupt=interrupt,
+            )  # fmt: skip
+            ran = self._chain(request, first, pump)
+        finally:
+            instance.close()
+        return self._outcome(request, ran, pump, out.channel(), err.channel(), monotonic() - started)
+
+    def _chain(self, request: Request, first: list[Stage], pump: Pump) -> list[tuple[Stage, Exit, float]]:
+        """Pipelines in order; a later one is prepared only when it is selected."""
+        ran: list[tuple[Stage, Exit, float]] = []
+        success = True
+        for index, pipeline in enumerate(request.pipelines):
+            if pump.limit is not None or pump.cancelled or not _selected(pipeline, success):
+                continue
+            stages = tuple(first if index == 0 else [self._plan(command) for command in pipeline.commands])
+            ends = pump.run(stages, request.stdin if index == 0 else None)
+            ran += [(stage, *end) for stage, end in zip(stages, ends, strict=True)]
+            success = self._pipeline_success([ended for ended, _ in ends])
+        return ran
+
+    def _pipeline_success(self, ends: list[Exit]) -> bool:
+        counted = ends if self.spec.pipefail else ends[-1:]
+        return all(ended.status.exited == 0 for ended in counted)
+
+    def _resolve(self, program: str):  # type: ignore[no-untyped-def]
+        return host.resolve(
+            program, aliases=self.aliases, search_path=self.search_path, cwd=self.access.cwd,
+            trusted_roots=self.trusted, write_roots=self.access.write,
+        )  # fmt: skip
+
+    def _plan(self, command: Command) -> Stage:
+        """Resolve, infer, check, decide: the Stage, or the Refusal that says at which step it ended."""
+        executable = self._resolve(command.program)
+        found = effects.infer(command, executable, self.access.cwd, self.effects)
+        capabilities.check(found, self.ceiling, host.canonicalise)
+        policy.require_allowed(
+            policy.decide(self.spec.policy, Subject(command=command, executable=executable, effects=found))
+        )
+        require_visible(self.sandbox, executable)
+        return Stage(
+            executable=executable, arguments=command.arguments, cwd=self.access.cwd, environment=self.variables
+        )
+
+    def _outcome(
+        self, request: Request, ran: list[tuple[Stage, Exit, float]], pump: Pump, out, err, wall: float  # type: ignore[no-untyped-def]
+    ) -> Outcome:
+        breaches = [breach_of(ended, self.limits) for _, ended, _ in ran]
+        failures = [failure_of(stage, ended) for stage, ended, _ in ran]
+        failed = next((failure for failure in failures if failure), None)
+        cancelled = ("cancelled", "the call was cancelled") if pump.cancelled else None
+        last = ran[-1][1]
+        return Outcome(
+            request_id=request.id,
+            runtime_id=self.spec.id,
+            manifest_sha256=self.manifest_sha256,
+            backend=self.backend_name,
+            status=None if failed and len(ran) == 1 else last.status,
+            stdout=out,
+            stderr=err,
+            commands=tuple(_entry(*item) for item, failure in zip(ran, failures, strict=True) if not failure),
+            limit=pump.limit or next((breach for breach in breaches if breach), None),
+            error=cancelled or failed,
+            usage=_total([ended for _, ended, _ in ran], wall),
+            enforcement=self.sandbox.enforcement(),
+        )
+
+    def close(self) -> None:
+        self.sandbox.close()
+
+
+def _secrets(spec: RuntimeSpec, environ: Mapping[str, str]) -> tuple[str, ...]:
+    found = []
+    for source in spec.secrets.sources:
+        if source.kind == "literal":
+            found.append(source.value)
+        elif source.name in environ:
+            found.append(environ[source.name])
+        elif not source.optional:
+            raise ManifestError(f"the environment has no `{source.name}`, a declared secret", code="shell.environment_missing")
+    return tuple(value for value in found if value)
+
+
+def _selected(pipeline: Pipeline, success: bool) -> bool:
+    return pipeline.operator in ("", ";") or (pipeline.operator == "&&") == success
+
+
+def _entry(stage: Stage, ended: Exit, wall: float) -> CommandEntry:
+    return CommandEntry(
+        program=stage.executable.requested,
+        arguments=stage.arguments,
+        executable=stage.executable.canonical,
+        executable_sha256=stage.executable.fingerprint.sha256,
+        status=ended.status,
+        usage=ended.usage.replace(wall=wall),
+    )
+
+
+def _total(ends: list[Exit], wall: float) -> Usage:
+    return Usage(
+        wall=wall,
+        user=sum(ended.usage.user for ended in ends),
+        system=sum(ended.usage.system for ended in ends),
+        peak_memory=max((ended.usage.peak_memory for ended in ends), default=0),
+    )
+
+
