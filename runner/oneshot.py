@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .result import Result
 
 RUNTIME_ID = "run"
-_DECLARED = ("memory", "processes", "cpu_time", "file_size", "open_files", "tmp_size")
+_DECLARED = ("memory", "processes", "cpu_time", "file_size", "open_files", "tmp_size", "cpus")
 _FOREVER = float("inf")
 
 

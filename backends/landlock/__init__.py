@@ -43,7 +43,7 @@ class LandlockBackend:
 
     def probe(self) -> tuple[Enforcement, ...]:
         """Make one sandbox over an empty grant and report how far each constraint holds."""
-        sandbox = self.prepare(Access(cwd="/", home="/nonexistent", limits=Limits(memory=1 << 30, processes=64)), ahead=0)
+        sandbox = self.prepare(Access(cwd="/", home="/nonexistent", limits=Limits(memory=1 << 30, processes=64, cpus=1.0, tmp_size=1 << 20)), ahead=0)
         try:
             return sandbox.enforcement()
         finally:

@@ -21,6 +21,7 @@ class Groups(Record):
     names: tuple[str, ...] = ()  # meaning of each counter: oom_kills | forks_refused | peak_memory
     memory: str = ""
     processes: str = ""
+    cpus: str = ""
 
 
 def plan(limits: Limits) -> Groups:
@@ -29,7 +30,7 @@ def plan(limits: Limits) -> Groups:
     groups: list[wire.Group] = []
     counters: list[wire.Counter] = []
     names: list[str] = []
-    by = {"memory": "", "processes": ""}
+    by = {"memory": "", "processes": "", "cpus": ""}
     for version, path, controllers in places:
         writes: list[tuple[str, str]] = []
         mine: list[tuple[str, str, str]] = []
@@ -42,6 +43,9 @@ def plan(limits: Limits) -> Groups:
             # The launcher's init is a member too: one more than the command may have.
             writes.append(("pids.max", str(limits.processes + 1)))
             mine.append(("forks_refused", "pids.events", "max"))
+        if "cpu" in controllers and not by["cpus"] and limits.cpus:
+            by["cpus"] = f"cgroup v{version} cpu quota"
+            writes += _CPU_WRITES[version](int(limits.cpus * _PERIOD))
         if writes:
             counters += [wire.Counter(group=len(groups), file=file, key=key) for _, file, key in mine]
             names += [name for name, _, _ in mine]
@@ -57,6 +61,11 @@ def _v2_memory(size: int) -> list[tuple[str, str]]:
     return [("memory.max", str(size)), ("?memory.swap.max", "0")]
 
 
+_PERIOD = 100_000  # microseconds over which the quota is measured
+_CPU_WRITES = {
+    1: lambda quota: [("cpu.cfs_period_us", str(_PERIOD)), ("cpu.cfs_quota_us", str(quota))],
+    2: lambda quota: [("cpu.max", f"{quota} {_PERIOD}")],
+}
 _MEMORY_WRITES = {1: _v1_memory, 2: _v2_memory}
 _MEMORY_COUNTERS = {
     1: [("oom_kills", "memory.oom_control", "oom_kill"), ("peak_memory", "memory.max_usage_in_bytes", "")],

@@ -98,5 +98,5 @@ def _limits(access: Access, mode: Mode, groups: Groups) -> list[Enforcement]:
         _row("cpu_time", "fully", "RLIMIT_CPU and sampler"),
         _row("file_size", "fully", "RLIMIT_FSIZE"),
         _row("open_files", "fully", "RLIMIT_NOFILE"),
-        _row("cpus", "not", "none", "not delivered yet"),
+        _row("cpus", "fully", groups.cpus) if groups.cpus else _row("cpus", "not", "none", no_group),
     ]  # fmt: skip

@@ -28,7 +28,7 @@ TABLE = (
     LimitRow(name="file_size", unit="bytes", scope="process", by="RLIMIT_FSIZE"),
     LimitRow(name="open_files", unit="count", scope="process", by="RLIMIT_NOFILE"),
     LimitRow(name="processes", unit="count", scope="sandbox", by="cgroup, RLIMIT_NPROC of the user namespace, else sampler"),
-    LimitRow(name="cpus", unit="count", scope="sandbox", by="not delivered yet"),
+    LimitRow(name="cpus", unit="count", scope="sandbox", by="cgroup quota"),
     LimitRow(name="tmp_size", unit="bytes", scope="each private folder", by="tmpfs size"),
 )
 _OPTIONAL = ("idle_time", "cpu_time", "memory", "file_size", "open_files", "processes", "cpus", "tmp_size")
