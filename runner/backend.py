@@ -18,12 +18,15 @@ else:
 
 
 class Exit(Protocol):
-    """One stage has ended. Counters are the kernel's own since the instance was armed."""
+    """One stage has ended. Counters are the kernel's own since the instance was armed. failure: (launcher step, errno)
+    where the command itself never ran. changed: the program's file was replaced while it ran, so no digest is vouched for."""
 
     status: Status
     usage: Usage
     oom_kills: int
     forks_refused: int
+    failure: tuple[str, int] | None
+    changed: bool
 
 
 class Instance(Protocol):

@@ -60,7 +60,7 @@ def perform(job: Job, *, passthrough: bool = False) -> Outcome:
     access = plan_access(job)
     variables = build_environment(job, access)
     executable = _resolve(job, access, variables)
-    access = access.replace(tools=(*access.tools, *toolchains.companion(executable.canonical)))
+    access = access.replace(tools=(*access.tools, *toolchains.companion(executable.canonical, access.home)))
     mechanism = backend.load(job.backend)
     sandbox = mechanism.prepare(access, ahead=0)
     try:
@@ -107,7 +107,7 @@ def outcome_of(
         program=stage.executable.requested,
         arguments=stage.arguments,
         executable=stage.executable.canonical,
-        executable_sha256=stage.executable.fingerprint.sha256,
+        executable_sha256="" if ended.changed else stage.executable.fingerprint.sha256,
         status=ended.status,
         usage=usage,
     )
@@ -116,10 +116,10 @@ def outcome_of(
         runtime_id=RUNTIME_ID,
         manifest_sha256="",
         backend=name,
-        status=None if failure else ended.status,
+        status=None if ended.failure else ended.status,
         stdout=out,
         stderr=err,
-        commands=() if failure else (entry,),
+        commands=() if ended.failure else (entry,),
         limit=pump.limit or breach_of(ended, pump.limits),
         error=failure,
         usage=usage.replace(wall=wall),

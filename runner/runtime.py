@@ -80,7 +80,7 @@ class Runtime:
         read, write = self._roots(declared.read, environ), self._roots(declared.write, environ)
         home = os.path.realpath(self.environment.get("HOME") or self.bases["home"])
         hidden = tuple(os.path.realpath(self.resolve_path(path)) for path in declared.hide)
-        aliases = tuple(place for alias in self.aliases for place in toolchains.companion(os.path.realpath(alias.path)))
+        aliases = tuple(place for alias in self.aliases for place in toolchains.companion(os.path.realpath(alias.path), home))
         return Access(
             cwd=self._cwd(),
             read=read,
@@ -244,10 +244,10 @@ class Runtime:
             runtime_id=self.spec.id,
             manifest_sha256=self.manifest_sha256,
             backend=self.backend_name,
-            status=None if failed and len(ran) == 1 else last.status,
+            status=None if last.failure and len(ran) == 1 else last.status,
             stdout=out,
             stderr=err,
-            commands=tuple(_entry(*item) for item, failure in zip(ran, failures, strict=True) if not failure),
+            commands=tuple(_entry(*item) for item in ran if not item[1].failure),
             limit=pump.limit or next((breach for breach in breaches if breach), None),
             error=cancelled or failed,
             usage=_total([ended for _, ended, _ in ran], wall),
@@ -279,7 +279,7 @@ def _entry(stage: Stage, ended: Exit, wall: float) -> CommandEntry:
         program=stage.executable.requested,
         arguments=stage.arguments,
         executable=stage.executable.canonical,
-        executable_sha256=stage.executable.fingerprint.sha256,
+        executable_sha256="" if ended.changed else stage.executable.fingerprint.sha256,
         status=ended.status,
         usage=ended.usage.replace(wall=wall),
     )

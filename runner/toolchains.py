@@ -28,14 +28,18 @@ def discover(search_path: str, home: str) -> tuple[str, ...]:
     return tuple(path for path in found if path not in ("/", home) and not _system(path))
 
 
-def companion(program: str) -> tuple[str, ...]:
-    """What a program outside the system needs beside itself: its environment's folder, else its own folder."""
+def companion(program: str, home: str = "/") -> tuple[str, ...]:
+    """What a program outside the system needs to be readable: its environment (a virtual one, or a prefix with `lib`
+    beside `bin`), else the file alone. Never the home folder for what lies in ~/bin."""
     folder = os.path.dirname(program)
     if _system(program):
         return ()
-    parent = os.path.dirname(folder)
-    own = parent if os.path.exists(os.path.join(parent, "pyvenv.cfg")) or os.path.basename(folder) == "bin" else folder
-    return (own,) if own.count("/") > 1 else (folder,) if folder != "/" else ()
+    prefix = os.path.dirname(folder)
+    environment = os.path.exists(os.path.join(prefix, "pyvenv.cfg"))
+    installed = os.path.basename(folder) == "bin" and os.path.isdir(os.path.join(prefix, "lib"))
+    if (environment or installed) and prefix not in ("/", home) and prefix.count("/") > 1:
+        return (prefix,)
+    return (program,)
 
 
 def _places(entry: str, home: str) -> list[str]:

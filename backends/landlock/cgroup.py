@@ -27,6 +27,7 @@ class Groups(Record):
 def plan(limits: Limits) -> Groups:
     """The groups for these limits on this host; empty where none is writable."""
     places = find()
+    clean(places)
     groups: list[wire.Group] = []
     counters: list[wire.Counter] = []
     names: list[str] = []
@@ -119,12 +120,14 @@ def _mounts() -> dict[tuple[int, str], tuple[str, str]]:
     return found
 
 
-def clean() -> None:
-    """Remove groups of hosts that are gone; a group that still has members stays."""
-    for _, place, _ in find():
+def clean(places: list[tuple[int, str, frozenset[str]]]) -> None:
+    """Remove groups whose host or factory is gone; a group that still has members stays."""
+    for _, place, _ in places:
         for name in _list(place):
             parts = name.split("-")
-            if len(parts) == 4 and parts[0] == "fumehood" and not os.path.exists(f"/proc/{parts[1]}"):
+            if len(parts) != 4 or parts[0] != "fumehood":
+                continue
+            if not all(os.path.exists(f"/proc/{pid}") for pid in parts[1:3]):
                 try:
                     os.rmdir(f"{place}/{name}")
                 except OSError:

@@ -65,6 +65,8 @@ class _Builder:
         """/tmp and the home folder are fresh for every instance unless a declared root covers them."""
         grants = [*self.access.read, *self.access.write]
         wanted = ["/tmp", self.access.home] if self.access.private_tmp else [self.access.home]
+        if any(below(root, "/var/tmp") for root in (*grants, *self.access.tools)):
+            wanted.append("/var/tmp")  # a root lies in it; otherwise it is a link to /tmp
         for path in wanted:
             if path != "/" and not any(below(path, root) for root in grants):
                 self.private.append(path)
@@ -74,8 +76,10 @@ class _Builder:
             self.add(wire.DIR, path, mode=mode)
         self.add(wire.DIR, "/etc")
         self.add(wire.DIR, "/.fumehood/roots", mode=0o711)
-        if not any(below("/var/tmp", root) for root in (*self.access.read, *self.access.write)):
+        if "/var/tmp" not in self.private and not any(below("/var/tmp", root) for root in self.access.write):
             self.add(wire.SYMLINK, "/var/tmp", source="../tmp")
+        else:
+            self.add(wire.DIR, "/var/tmp", mode=0o1777)
         self.add(wire.DIR, self.access.home)
         for name, target in (
             ("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"),
@@ -179,7 +183,7 @@ class _Builder:
     def per_instance(self) -> None:
         fresh = wire.PER_INSTANCE
         for path in sorted(self.private, key=lambda item: item.count("/")):
-            mode, flags = (0o1777, fresh) if path == "/tmp" else (0o755, fresh | wire.OWNED)
+            mode, flags = (0o1777, fresh) if path.endswith("/tmp") else (0o755, fresh | wire.OWNED)
             self.add(wire.TMPFS, path, size=self.tmp_size, mode=mode, flags=flags)
             self.rules.append((path, rights.WRITE))
         self.add(wire.TMPFS, "/dev/shm", size=self.tmp_size, mode=0o1777, flags=fresh)
@@ -192,13 +196,24 @@ class _Builder:
 
     def hidden(self) -> None:
         """Mask names that exist now; where a parked root holds them, mask them there, they move along."""
-        for path in self.access.hide:
+        for path in (*self.access.hide, *self.sockets()):
             place = path
             for where, root in self.parked:
                 if below(path, root):
                     place = where + path[len(root) :]
             if place != path or any(below(path, root) for root in self.roots):
                 self.ops.insert(self._first_fresh(), wire.Op(kind=wire.MASK, path=place))
+
+    def sockets(self) -> list[str]:
+        """Path sockets of the host below what is only readable: a read root grants no conversation (connect(2) needs
+        no write right on a read-only mount)."""
+        names = {line.split(None, 7)[7] for line in _lines("/proc/net/unix")[1:] if line.count(" ") and "/" in line}
+        readable = [root for root in self.roots if not any(below(root, write) for write in self.access.write)]
+        return sorted(
+            name for name in names
+            if name.startswith("/") and any(below(name, root) for root in readable)
+            and not any(below(name, root) for root in self.access.write)
+        )  # fmt: skip
 
     def _first_fresh(self) -> int:
         return next(i for i, op in enumerate(self.ops) if op.flags & wire.PER_INSTANCE)
@@ -232,10 +247,11 @@ def bare_rules(access: Access, table: str) -> View:
             builder.rules.append((path, rights.READ))
         elif kind == "node":
             builder.rules.append((path, rights.DEVICE))
-    builder.rules += [("/etc/passwd", rights.READ), ("/dev/shm", rights.WRITE), ("/dev/pts", rights.DEVICE)]
+    builder.rules += [("/etc/passwd", rights.READ), ("/dev/pts", rights.DEVICE)]
     builder.rules += [("/dev/ptmx", rights.DEVICE)]
     if access.network:
         builder.rules.append((os.path.realpath("/etc/resolv.conf"), rights.READ))
+    builder.roots += [os.path.realpath(path) for path, access in builder.rules if access == rights.READ]
     builder.granted()
     return View(ops=(), rules=tuple(builder.rules), roots=tuple(builder.roots), declared=builder.declared())
 

@@ -49,6 +49,7 @@ class Ended(Record):
     usage: Usage
     counters: tuple[int, ...]
     alone: bool
+    changed: bool = False
     failure: tuple[str, int] | None = None
 
 
@@ -234,18 +235,21 @@ class Worker:
     def _packet(self, answer: tuple[tuple[int, ...], list[int]] | None) -> tuple[int, Ended] | None:
         if answer is None:
             raise IsolationError("the launcher was killed", remedy="nothing of the command is left; call again")
-        _, kind, a, b, user, system, peak, alone, *counters = answer[0]
+        _, kind, a, b, user, system, peak, flags, *counters = answer[0]
         if kind == wire.ERROR:
             raise _error(a, b)
         if kind == wire.READY:
             self.armed = True
         if kind != wire.EXIT:
             return None
-        self.alone = bool(alone)
+        self.alone = bool(flags & 1)
         status = _status(b)
         usage = Usage(user=user / 1e6, system=system / 1e6, peak_memory=peak << 10)
         failure = self._failure(a) if status.exited in (125, 126, 127) else None
-        return a, Ended(status=status, usage=usage, counters=tuple(counters), alone=self.alone, failure=failure)
+        return a, Ended(
+            status=status, usage=usage, counters=tuple(counters), alone=self.alone,
+            changed=bool(flags & 2), failure=failure,
+        )  # fmt: skip
 
     def _failure(self, stage: int) -> tuple[str, int] | None:
         runner = self.runners[stage]

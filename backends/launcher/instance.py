@@ -23,6 +23,7 @@ class Exited(Record):
     oom_kills: int = 0
     forks_refused: int = 0
     failure: tuple[str, int] | None = None
+    changed: bool = False
 
 
 class LauncherInstance:
@@ -84,6 +85,7 @@ class LauncherInstance:
             oom_kills=seen.get("oom_kills", 0),
             forks_refused=seen.get("forks_refused", 0),
             failure=ended.failure,
+            changed=ended.changed,
         )
 
     def signal(self, number: int) -> None:

@@ -16,6 +16,7 @@
  *   the right to mount (verified copies are bound in its view), so it is not dumpable and blocks every signal.
  */
 #define _GNU_SOURCE
+#include "decode.h"
 #include "launcher.h"
 
 #include <errno.h>
@@ -74,7 +75,6 @@
 #define INLINE_START 16384
 #define MAX_NETS 4096
 #define MAX_STAGES 1024
-#define MAX_ROOTS 4096
 #define FILE_RIGHTS (1ull | 2ull | 4ull | (1ull << 14) | (1ull << 15)) /* execute, write, read, truncate, ioctl_dev */
 
 struct attr { uint64_t set, clear, propagation, userns; };
@@ -85,68 +85,6 @@ static const char *strings;
 
 static const void *table(uint32_t offset) { return (const char *)config + offset; }
 static const char *text(uint32_t offset) { return strings + offset; }
-
-/* ---- decoding (fuzzed) ---------------------------------------------------------------------------------------- */
-
-static int within(uint32_t offset, uint64_t count, uint64_t item, uint32_t size) {
-    return offset % 8 == 0 && offset <= size && count * item <= (uint64_t)size - offset;
-}
-
-/* 0 when every table and string offset of the record lies inside its `size` bytes. */
-static int config_check(const void *bytes, size_t size) {
-    const struct config *c = bytes;
-    if (size < sizeof *c || size > (1u << 28) || c->magic != CONFIG_MAGIC || c->size != size) return -1;
-    if (!within(c->ops, c->op_count, sizeof(struct op), c->size) || c->op_count > MAX_ROOTS ||
-        !within(c->rules, c->rule_count, sizeof(struct rule), c->size) ||
-        !within(c->bpf, c->bpf_count, sizeof(struct sock_filter), c->size) || c->bpf_count > BPF_MAXINSNS ||
-        !within(c->limits, c->limit_count, sizeof(struct limit), c->size) ||
-        !within(c->groups, c->group_count, sizeof(struct group), c->size) || c->group_count > 8 ||
-        !within(c->writes, c->write_count, sizeof(struct gwrite), c->size) ||
-        !within(c->counters, c->counter_count, sizeof(struct counter), c->size) || c->counter_count > COUNTERS ||
-        !within(c->strings, c->string_bytes, 1, c->size) || c->string_bytes == 0)
-        return -1;
-    const char *base = (const char *)bytes, *s = base + c->strings;
-    if (s[c->string_bytes - 1] != 0 || c->staging >= c->string_bytes) return -1;
-    const struct op *op = (const void *)(base + c->ops);
-    for (uint32_t i = 0; i < c->op_count; i++) {
-        if (op[i].path >= c->string_bytes || op[i].source >= c->string_bytes) return -1;
-        if (s[op[i].path] != '/') return -1;
-        if (op[i].kind == OP_FILE && op[i].size > (uint64_t)c->string_bytes - op[i].source) return -1;
-    }
-    const struct rule *rule = (const void *)(base + c->rules);
-    for (uint32_t i = 0; i < c->rule_count; i++)
-        if (rule[i].path >= c->string_bytes) return -1;
-    const struct gwrite *w = (const void *)(base + c->writes);
-    for (uint32_t i = 0; i < c->write_count; i++)
-        if (w[i].file >= c->string_bytes || w[i].text >= c->string_bytes) return -1;
-    const struct group *g = (const void *)(base + c->groups);
-    for (uint32_t i = 0; i < c->group_count; i++)
-        if (g[i].path >= c->string_bytes || (uint64_t)g[i].writes + g[i].write_count > c->write_count) return -1;
-    const struct counter *n = (const void *)(base + c->counters);
-    for (uint32_t i = 0; i < c->counter_count; i++)
-        if (n[i].group >= c->group_count || n[i].file >= c->string_bytes || n[i].key >= c->string_bytes) return -1;
-    return 0;
-}
-
-/* Fill `list` (argc + envc + 4 slots) with path, cwd, argv…, NULL, envp…, NULL; 0 when all strings end inside. */
-static int start_check(const void *bytes, size_t size, char **list, size_t slots) {
-    const struct start *r = bytes;
-    if (size < sizeof *r || size > (1u << 28) || r->magic != START_MAGIC || r->size != size) return -1;
-    if (r->argc < 1 || (uint64_t)r->argc + r->envc + 4 > slots) return -1;
-    char *at = (char *)(uintptr_t)bytes + sizeof *r, *end = (char *)(uintptr_t)bytes + size;
-    uint64_t strings_wanted = 2ull + r->argc + r->envc, slot = 0;
-    for (uint64_t i = 0; i < strings_wanted; i++) {
-        char *stop = memchr(at, 0, (size_t)(end - at));
-        if (!stop) return -1;
-        list[slot++] = at;
-        if (i + 1 == 2ull + r->argc) list[slot++] = NULL;
-        at = stop + 1;
-    }
-    list[slot] = NULL;
-    return at == end ? 0 : -1;
-}
-
-#ifndef FUMEHOOD_FUZZ
 
 /* ---- packets -------------------------------------------------------------------------------------------------- */
 
@@ -578,6 +516,19 @@ static _Noreturn void end_instance(void) {
     _exit(0);
 }
 
+/* Verified copies that lie over their originals. Whoever shares the folder from outside this mount namespace can rename
+ * another file over the name, which detaches our mount for good (never attaches it again): looking afterwards is enough
+ * to know whether anybody may have read something else under that name. */
+static struct { char *path; dev_t device; ino_t inode; } copies[MAX_STAGES];
+static int copy_count;
+
+static int copies_intact(void) {
+    struct stat st;
+    for (int i = 0; i < copy_count; i++)
+        if (stat(copies[i].path, &st) || st.st_dev != copies[i].device || st.st_ino != copies[i].inode) return 0;
+    return 1;
+}
+
 static void reap(int host) {
     int status;
     struct rusage used;
@@ -590,7 +541,8 @@ static void reap(int host) {
                                .d = (uint64_t)used.ru_stime.tv_sec * 1000000 + (uint64_t)used.ru_stime.tv_usec,
                                .e = (uint64_t)used.ru_maxrss};
             const struct counter *counters = table(config->counters);
-            p.alone = waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) && errno == ECHILD;
+            p.flags = (waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) && errno == ECHILD ? 1 : 0) |
+                      (copies_intact() ? 0 : 2);
             for (uint32_t k = 0; k < config->counter_count; k++)
                 p.counters[k] = read_counter(counter_fds[k], text(counters[k].key));
             (void)!send(host, &p, sizeof p, MSG_NOSIGNAL);
@@ -621,6 +573,12 @@ static int place_copy(int content, int path_fd) {
         struct attr a = {.set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
         if (copy >= 0 && !syscall(SYS_MOUNT_SETATTR, copy, "", AT_EMPTY_PATH, &a, sizeof a))
             done = attach(copy, root, path);
+        struct stat st;
+        if (!done && copy_count < MAX_STAGES && !fstat(copy, &st)) {
+            copies[copy_count].path = strdup(path);
+            copies[copy_count].device = st.st_dev;
+            copies[copy_count++].inode = st.st_ino;
+        } else done = -1;
         int keep = errno;
         close(base);
         umount2("/.fumehood", MNT_DETACH);
@@ -732,15 +690,20 @@ static struct { int fd, busy; } nets[MAX_NETS];
 static int net_count, net_now = -1;
 static int group_roots[8];
 static unsigned serial;
+static int highest; /* slots in use lie below */
 
 static void group_name(char *name, size_t size, unsigned number) {
     snprintf(name, size, "fumehood-%d-%d-%u", config->host_pid, getpid(), number);
 }
 
-static void remove_groups(unsigned number) {
+/* 0 when the groups of that number are gone; a group stays busy for a moment after its last process. */
+static int remove_groups(unsigned number) {
     char name[64];
+    int left = 0;
     group_name(name, sizeof name, number);
-    for (uint32_t i = 0; i < config->group_count; i++) unlinkat(group_roots[i], name, AT_REMOVEDIR);
+    for (uint32_t i = 0; i < config->group_count; i++)
+        left |= unlinkat(group_roots[i], name, AT_REMOVEDIR) && errno == EBUSY;
+    return left;
 }
 
 static int make_groups(int *groups) {
@@ -826,6 +789,7 @@ static void arm(int host, int self) {
     }
     else {
         living[slot].pid = pid;
+        if (slot >= highest) highest = slot + 1;
         living[slot].serial = serial;
         living[slot].net = net;
         struct packet p = {.magic = PACKET_MAGIC, .type = P_ARMED, .a = pid};
@@ -836,15 +800,36 @@ static void arm(int host, int self) {
     for (uint32_t i = 0; i < config->group_count; i++) close(groups[i]);
 }
 
-static void bury(void) {
+/* Reap what has ended; a slot is free once its groups are gone too. Whether some are still to be removed. */
+static int bury(void) {
+    int left = 0;
     for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;)
         for (int i = 0; i < MAX_INSTANCES; i++)
             if (living[i].pid == pid) {
-                remove_groups(living[i].serial);
                 if (living[i].net >= 0) nets[living[i].net].busy = 0;
-                living[i].pid = 0;
+                living[i].net = -1;
+                living[i].pid = -1;
                 break;
             }
+    for (int i = 0; i < highest; i++)
+        if (living[i].pid == -1) {
+            if (remove_groups(living[i].serial)) left = 1;
+            else living[i].pid = 0;
+        }
+    return left;
+}
+
+/* The host is gone or wants no more: end every instance, leave no group behind. */
+static _Noreturn void end_factory(void) {
+    for (int i = 0; i < highest; i++)
+        if (living[i].pid > 0 && config->flags & F_PIDNS) kill(living[i].pid, SIGKILL);
+    for (int i = 0; config->group_count && i < 200; i++) {
+        int left = bury();
+        for (int k = 0; k < highest; k++) left |= living[k].pid > 0;
+        if (!left) break;
+        usleep(1000);
+    }
+    _exit(0);
 }
 
 static void enter_user_namespace(int host) {
@@ -893,20 +878,20 @@ int main(void) {
     int signals = signalfd(-1, &all, SFD_CLOEXEC);
     put(host, P_READY, landlock_abi(), 0);
     struct pollfd watch[3] = {{host, POLLIN, 0}, {owner, POLLIN, 0}, {signals, POLLIN, 0}};
-    for (;;) {
-        if (poll(watch, 3, -1) < 0 && errno != EINTR) _exit(125);
-        if (watch[1].revents) _exit(0);
+    for (int left = 0;;) {
+        int ready = poll(watch, 3, left ? 20 : -1);
+        if (ready < 0 && errno != EINTR) _exit(125);
+        if (watch[1].revents) end_factory();
         if (watch[2].revents) {
             struct signalfd_siginfo info;
             (void)!read(signals, &info, sizeof info);
-            bury();
         }
+        if (watch[2].revents || left) left = bury();
         if (!watch[0].revents) continue;
         struct packet p;
         int fds[MAX_FDS], count = get(host, &p, fds);
-        if (count < 0) _exit(0);
+        if (count < 0) end_factory();
         while (count > 0) close(fds[--count]);
         if (p.type == P_ARM) arm(host, self);
     }
 }
-#endif

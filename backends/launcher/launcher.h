@@ -55,7 +55,7 @@ enum packet_type {
     P_READY = 16,  /* factory -> host: the view stands, a = Landlock ABI; init -> host: armed          */
     P_ARMED,       /* factory -> host, a = pid, fds: init's socket, first runner's socket, pidfd      */
     P_EXIT,        /* init -> host, a = stage, b = wait status, c/d = user/system µs, e = peak KiB,
-                      alone = 1 where nothing is left inside                                          */
+                      flags: 1 nothing is left inside, 2 a placed copy was detached from its path */
     P_DONE,
     P_ERROR,       /* anyone -> host, a = step, b = errno                                             */
 };
@@ -67,6 +67,6 @@ enum step {
 struct packet {
     uint32_t magic, type;
     int32_t  a, b;
-    uint64_t c, d, e, alone, counters[COUNTERS];
+    uint64_t c, d, e, flags, counters[COUNTERS];
 };
 #endif

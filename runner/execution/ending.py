@@ -35,9 +35,11 @@ def breach_of(ended: Exit, limits: Limits) -> str | None:
 
 
 def failure_of(stage: Stage, ended: Exit) -> tuple[str, str] | None:
-    """(code, message) where the command itself never started; None where it did."""
+    """(code, message) where the command never started, or nobody can say what ran; None where all is well."""
     if ended.failure is None:
-        return None
+        if not ended.changed:
+            return None
+        return "executable_changed", f"`{stage.executable.path}` was replaced by somebody else while it ran"
     step, number = ended.failure
     why = os.strerror(number)
     if step == "cwd":
