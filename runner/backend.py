@@ -77,8 +77,8 @@ class Backend(Protocol):
     def probe(self) -> tuple[Enforcement, ...]:
         """What this host can enforce, constraint by constraint. Cached, cheap, executes nothing of the caller's."""
 
-    def prepare(self, access: Access) -> Sandbox:
-        """Once per runtime. Raises IsolationError when `access.required` cannot be enforced fully."""
+    def prepare(self, access: Access, *, ahead: int = 1) -> Sandbox:
+        """Once per runtime; ahead: how many instances are kept armed (0: made when asked for). Raises IsolationError when `access.required` cannot be enforced fully."""
 
 
 BUILTIN = {  # declared kind -> (module, class); imported where used

@@ -185,7 +185,7 @@ def _status(status: StatusRecord | None) -> Exited | Signaled | None:
         return None
     if status.exited is not None:
         return Exited.model_construct(exited=status.exited)
-    return Signaled.model_construct(signaled=status.signaled)
+    return Signaled.model_construct(signaled=status.signaled or 0)
 
 
 def _usage(usage: Any) -> Usage:
@@ -201,7 +201,7 @@ def _command(entry: CommandEntry, redactor: Redactor | None) -> CommandResult:
         arguments=[hide(text) for text in entry.arguments],
         executable=entry.executable,
         executable_sha256=entry.executable_sha256,
-        status=_status(entry.status),
+        status=_status(entry.status) or Exited.model_construct(exited=0),
         intercepted_by=entry.intercepted_by,
         core_dumped=entry.status.core,
         usage=_usage(entry.usage),

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .backend import Exit
-    from .model.command import Pipeline
+    from .model.command import Executable, Pipeline
     from .model.manifest import Manifest, Root, RuntimeSpec
+    from .model.outcome import Channel
 
 _CONFINED = ("filesystem_read", "filesystem_write", "network", "seccomp")
 _LIMITS = ("memory", "processes", "cpu_time", "file_size", "open_files", "cpus", "tmp_size")
@@ -92,8 +93,7 @@ class Runtime:
             home=home,
             limits=self.limits,
             required=self._required(),
-            **self._view_options(),
-        )
+        ).replace(**self._view_options())
 
     def _roots(self, roots: tuple[Root, ...], environ: Mapping[str, str]) -> tuple[str, ...]:
         found = []
@@ -212,7 +212,7 @@ class Runtime:
         counted = ends if self.spec.pipefail else ends[-1:]
         return all(ended.status.exited == 0 for ended in counted)
 
-    def _resolve(self, program: str):  # type: ignore[no-untyped-def]
+    def _resolve(self, program: str) -> Executable:
         return host.resolve(
             program, aliases=self.aliases, search_path=self.search_path, cwd=self.access.cwd,
             trusted_roots=self.trusted, write_roots=self.access.write,
@@ -232,7 +232,7 @@ class Runtime:
         )
 
     def _outcome(
-        self, request: Request, ran: list[tuple[Stage, Exit, float]], pump: Pump, out, err, wall: float  # type: ignore[no-untyped-def]
+        self, request: Request, ran: list[tuple[Stage, Exit, float]], pump: Pump, out: Channel, err: Channel, wall: float
     ) -> Outcome:
         breaches = [breach_of(ended, self.limits) for _, ended, _ in ran]
         failures = [failure_of(stage, ended) for stage, ended, _ in ran]

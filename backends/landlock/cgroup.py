@@ -46,7 +46,7 @@ def plan(limits: Limits) -> Groups:
             mine.append(("forks_refused", "pids.events", "max"))
         if "cpu" in controllers and not by["cpus"] and limits.cpus:
             by["cpus"] = f"cgroup v{version} cpu quota"
-            writes += _CPU_WRITES[version](int(limits.cpus * _PERIOD))
+            writes += _cpu_writes(version, int(limits.cpus * _PERIOD))
         if writes:
             counters += [wire.Counter(group=len(groups), file=file, key=key) for _, file, key in mine]
             names += [name for name, _, _ in mine]
@@ -63,10 +63,14 @@ def _v2_memory(size: int) -> list[tuple[str, str]]:
 
 
 _PERIOD = 100_000  # microseconds over which the quota is measured
-_CPU_WRITES = {
-    1: lambda quota: [("cpu.cfs_period_us", str(_PERIOD)), ("cpu.cfs_quota_us", str(quota))],
-    2: lambda quota: [("cpu.max", f"{quota} {_PERIOD}")],
-}
+
+
+def _cpu_writes(version: int, quota: int) -> list[tuple[str, str]]:
+    if version == 2:
+        return [("cpu.max", f"{quota} {_PERIOD}")]
+    return [("cpu.cfs_period_us", str(_PERIOD)), ("cpu.cfs_quota_us", str(quota))]
+
+
 _MEMORY_WRITES = {1: _v1_memory, 2: _v2_memory}
 _MEMORY_COUNTERS = {
     1: [("oom_kills", "memory.oom_control", "oom_kill"), ("peak_memory", "memory.max_usage_in_bytes", "")],

@@ -16,6 +16,10 @@ from runner.model.record import Record
 
 from . import rights
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _FILE_LIMIT = 4 << 20
 
 
@@ -56,7 +60,7 @@ class _Builder:
         self.hidden()
         return View(ops=tuple(self.ops), rules=tuple(self.rules), roots=tuple(self.roots), declared=self.declared())
 
-    def add(self, kind: int, path: str, **fields: object) -> None:
+    def add(self, kind: int, path: str, **fields: Any) -> None:
         self.ops.append(wire.Op(kind=kind, path=path, **fields))
 
     # -- what is private ------------------------------------------------------------------------------------------
@@ -142,8 +146,8 @@ class _Builder:
 
     def granted(self) -> None:
         """Tools, read and write roots by depth; a path granted twice has the stronger grant."""
-        grants = {path: rights.READ for path in (*self.access.tools, *expand(self.access.read))}
-        grants |= {path: rights.WRITE for path in self.access.write}
+        grants = dict.fromkeys((*self.access.tools, *expand(self.access.read)), rights.READ)
+        grants |= dict.fromkeys(self.access.write, rights.WRITE)
         for path in self.access.protect:
             self.protect(path, grants)
         for path in sorted(grants, key=lambda item: (item.count("/"), item)):

@@ -11,8 +11,8 @@ from __future__ import annotations
 import fcntl
 import os
 import select
-from _socket import AF_UNIX, MSG_CMSG_CLOEXEC, MSG_DONTWAIT, SCM_RIGHTS, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from _signal import SIGKILL, pidfd_send_signal
+from _socket import AF_UNIX, MSG_CMSG_CLOEXEC, MSG_DONTWAIT, SCM_RIGHTS, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
 from _thread import allocate_lock
 
 from runner.errors import IsolationError
@@ -223,7 +223,7 @@ class Worker:
 
     def ended(self) -> list[tuple[int, Ended]]:
         """Stages that have ended since the last call; never blocks."""
-        news = []
+        news: list[tuple[int, Ended]] = []
         while True:
             try:
                 found = self._packet(_receive(self.control, MSG_DONTWAIT))

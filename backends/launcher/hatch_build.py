@@ -11,7 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class LauncherHook(BuildHookInterface[Any]):
+class LauncherHook(BuildHookInterface):  # type: ignore[misc]
     """Runs for wheels and editable installs; a source distribution carries the source alone."""
 
     PLUGIN_NAME = "custom"

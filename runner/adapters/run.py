@@ -12,11 +12,12 @@ from ..units import parse_bytes, parse_duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ..model.outcome import Outcome
 
-_LIMITS = {
+_LIMITS: dict[str, tuple[str, Callable[[str], float]]] = {
     "--timeout": ("wall_time", parse_duration),
     "--idle": ("idle_time", parse_duration),
     "--cpu-time": ("cpu_time", parse_duration),
@@ -113,11 +114,8 @@ def _parse(argv: list[str]) -> tuple[Job, bool, int | None]:
             raise UsageError(f"`{word}` is no option of run")
     if at >= len(argv):
         raise UsageError("no program given")
-    job = Job(
-        argv=tuple(argv[at:]), limits=limits, environment=environment,
-        **{name: tuple(found) for name, found in paths.items()}, **more,
-    )  # fmt: skip
-    return job, show, result_fd
+    job = Job(argv=tuple(argv[at:]), limits=limits, environment=environment)
+    return job.replace(**{name: tuple(found) for name, found in paths.items()}, **more), show, result_fd
 
 
 def _limit(word: str, value: str) -> Any:

@@ -129,7 +129,7 @@ def _node(element: object, file: str) -> Node:
         children=children,
         text="".join(texts).strip(),
         file=file,
-        line=element.sourceline or 1,
+        line=element.sourceline or 1,  # type: ignore[arg-type]
     )
 
 

@@ -54,8 +54,8 @@ class _Reader:
         self.found: list[Effect] = []
         self.positionals: list[str] = []
         self.seen: set[str] = set()
-        self.paths = {name: "read" for name in row.get("read_options", ())}
-        self.paths |= {name: "write" for name in row.get("write_options", ())}
+        self.paths = dict.fromkeys(row.get("read_options", ()), "read")
+        self.paths |= dict.fromkeys(row.get("write_options", ()), "write")
         self.with_value = {*row.get("values", ()), *self.paths}
         self.names = {*self.with_value, *row.get("options", {}), *row.get("recursive", ())}
 

@@ -29,7 +29,7 @@ def breach_of(ended: Exit, limits: Limits) -> str | None:
         return "file_size"
     if limits.cpu_time is not None:
         used = ended.usage.user + ended.usage.system
-        if signaled == _SIGXCPU or signaled == _SIGKILL and used >= limits.cpu_time:
+        if signaled == _SIGXCPU or (signaled == _SIGKILL and used >= limits.cpu_time):
             return "cpu_time"
     return None
 

@@ -273,7 +273,7 @@ class Pump:
         while self.readers:
             left = min(QUIET, stop - monotonic())
             ready = [fd for fd, _ in self.poller.poll(max(0.0, left * 1000)) if fd in self.readers]
-            if not ready or self.limit is not None and monotonic() > stop - LINGER + QUIET:
+            if not ready or (self.limit is not None and monotonic() > stop - LINGER + QUIET):
                 return
             for fd in ready:
                 self._read(fd)

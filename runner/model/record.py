@@ -28,7 +28,7 @@ class Record:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        own = [name for name in cls.__dict__.get("__annotations__", {}) if not name.startswith("_")]
+        own = [name for name in vars(cls).get("__annotations__", {}) if not name.startswith("_")]
         cls._fields = tuple(dict.fromkeys((*cls._fields, *own)))
         cls._required = frozenset(name for name in cls._fields if not hasattr(cls, name))
 

@@ -25,7 +25,8 @@ class Redactor:
         spans = self._spans(text)
         if not spans:
             return text
-        parts, at = [], 0
+        parts: list[str] = []
+        at = 0
         for start, stop in spans:
             parts += (text[at:start], self.replacement)
             at = stop

@@ -18,7 +18,7 @@ _INVISIBLE = frozenset(
     )
     if code not in (0x200C, 0x200D)  # joiners shape letters and emoji
 )  # fmt: skip
-_TABLE = {code: None for code in (*range(0x00, 0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0))}
+_TABLE = dict.fromkeys((*range(0, 9), *range(11, 32), *range(127, 160)))
 _TABLE |= {ord(char): None for char in _INVISIBLE}
 _TABLE[0x2028] = _TABLE[0x2029] = _TABLE[0x85] = "\n"  # type: ignore[assignment]
 _CONTROLS = bytes((*range(0x00, 0x09), *range(0x0B, 0x20), 0x7F))
