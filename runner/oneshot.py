@@ -187,7 +187,8 @@ def plan_access(job: Job) -> Access:
         tools=toolchains.discover(path, home),
         network=job.network,
         home=home,
-        limits=effective_limits(job),
+        # Entering a memory cgroup costs some milliseconds: only for a limit that was asked for. The default is sampled.
+        limits=effective_limits(job).replace(memory=job.limits.get("memory")),
         uid=job.uid,
         gid=_group_of(job.uid),
         required=_required(job),

@@ -93,7 +93,8 @@ def _limits(access: Access, mode: Mode, groups: Groups) -> list[Enforcement]:
     )  # fmt: skip
     return [
         _row("memory", "fully", groups.memory) if groups.memory
-        else _row("memory", "partly", "sampler", f"{no_group}: checked several times a second"),
+        else _row("memory", "partly", "sampler", f"{no_group if access.limits.memory else 'our default'}: "
+                  "checked several times a second"),
         processes,
         _row("cpu_time", "fully", "RLIMIT_CPU and sampler"),
         _row("file_size", "fully", "RLIMIT_FSIZE"),

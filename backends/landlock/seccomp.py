@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
-from hashlib import sha256
+from _sha256 import sha256  # hashlib would load OpenSSL: 4 ms of a one-shot run
 
 from runner.errors import IsolationError
 from runner.share import profile_path
