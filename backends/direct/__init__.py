@@ -38,6 +38,7 @@ class DirectSandbox:
     def __init__(self, access: Access, ahead: int) -> None:
         self.access, self.ahead = access, ahead
         self.factory = self._start()
+        self.report = _report()
 
     def _start(self) -> Factory:
         limits = rlimits(self.access.limits, False, 0)
@@ -52,7 +53,7 @@ class DirectSandbox:
         return LauncherInstance(self.factory.take(), bare=True, write=(), counters=())
 
     def enforcement(self) -> tuple[Enforcement, ...]:
-        return _report()
+        return self.report
 
     def visible(self, executable: Executable) -> bool:
         return True

@@ -63,6 +63,7 @@ class LandlockSandbox:
             self.table = file.read()
         self.mode = Mode(flags=0, proc=False)
         self.view = view.View(ops=(), rules=(), roots=(), declared=())
+        self.reported: tuple[Mode, tuple[Enforcement, ...]] | None = None
         self.factory, self.spare = self._start()
         try:
             self.check()
@@ -191,7 +192,9 @@ class LandlockSandbox:
         return True
 
     def enforcement(self) -> tuple[Enforcement, ...]:
-        return enforce.report(self.access, self.mode, self.groups)
+        if self.reported is None or self.reported[0] is not self.mode:
+            self.reported = (self.mode, enforce.report(self.access, self.mode, self.groups))
+        return self.reported[1]
 
     def visible(self, executable: Executable) -> bool:
         """Whether the resolved program lies in something the view holds."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from ..model.record import Record
 
 TYPE_CHECKING = False
@@ -27,10 +25,14 @@ def subject_for(action: str, subject: Subject) -> Subject:
     """A rule that allows sees the resolved file's own name, and only of a trusted file; one that asks or denies also
     sees the name it was called by and found under."""
     found = subject.executable
-    own = (os.path.basename(found.canonical),)
+    own = (_basename(found.canonical),)
     if action == "allow":
         return subject.replace(names=own if found.trusted else ())
-    return subject.replace(names=(*own, os.path.basename(found.path), os.path.basename(subject.command.program)))
+    return subject.replace(names=(*own, _basename(found.path), _basename(subject.command.program)))
+
+
+def _basename(path: str) -> str:
+    return path[path.rfind("/") + 1 :]
 
 
 def matches(matcher: Matcher, subject: Subject) -> bool:

@@ -16,6 +16,8 @@ _STRENGTH = ("deny", "ask", "allow")
 def decide(policy: Policy, subject: Subject) -> Decision:
     """The strictest of the matching rules' actions with their ids, else the default."""
     for action in _STRENGTH:
+        if not any(rule.action == action for rule in policy.rules):
+            continue
         seen = subject_for(action, subject)
         ids = tuple(rule.id for rule in policy.rules if rule.action == action and matches(rule.matcher, seen))
         if ids:

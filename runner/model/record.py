@@ -25,18 +25,19 @@ class Record:
 
     _fields: ClassVar[tuple[str, ...]] = ()
     _required: ClassVar[frozenset[str]] = frozenset()
+    _known: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         own = [name for name in vars(cls).get("__annotations__", {}) if not name.startswith("_")]
         cls._fields = tuple(dict.fromkeys((*cls._fields, *own)))
+        cls._known = frozenset(cls._fields)
         cls._required = frozenset(name for name in cls._fields if not hasattr(cls, name))
 
     def __init__(self, **values: Any) -> None:
-        if not self._required <= values.keys():
-            raise TypeError(f"{type(self).__name__}: missing {sorted(self._required - values.keys())}")
-        if not values.keys() <= set(self._fields):
-            raise TypeError(f"{type(self).__name__}: unknown {sorted(values.keys() - set(self._fields))}")
+        if not values.keys() >= self._required or not values.keys() <= self._known:
+            missing, unknown = sorted(self._required - values.keys()), sorted(values.keys() - self._known)
+            raise TypeError(f"{type(self).__name__}: missing {missing}, unknown {unknown}")
         self.__dict__.update(values)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -60,7 +61,7 @@ class Record:
 
     def replace(self, **changes: Any) -> Self:
         """The same record with some fields changed."""
-        return type(self)(**{**{name: getattr(self, name) for name in self._fields}, **changes})
+        return type(self)(**{**self.__dict__, **changes})
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dict/list/scalar form, field order kept, nested records included."""
