@@ -103,8 +103,9 @@ class Result(_Closed):
         nonzero: Literal["result", "error"] = "result",
     ) -> Result:
         """Dress an Outcome: both channels finalised, arguments and messages redacted too."""
-        out = finalise(outcome.stdout, limits.stdout, redactor)
-        err = finalise(outcome.stderr, limits.stderr, redactor)
+        out = finalise(outcome.stdout, min(limits.stdout, limits.total_output), redactor)
+        left = max(0, limits.total_output - len(out.text.encode())) if out.text else limits.total_output
+        err = finalise(outcome.stderr, min(limits.stderr, left), redactor)
         return cls.model_construct(
             request_id=outcome.request_id,
             status=_status(outcome.status),
