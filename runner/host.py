@@ -193,13 +193,16 @@ def _read(path: str) -> tuple[bytes, os.stat_result]:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _refuse(f"`{path}` cannot be read: {error.strerror}", "a program here must be readable", 126) from error
-    with os.fdopen(fd, "rb", buffering=0) as file:
+    try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode) or info.st_size > CONTENT_LIMIT:
             raise _refuse(f"`{path}` is no regular file of at most 512 MiB", "", 126)
-        content = file.readall()
+        with open(fd, "rb", buffering=0, closefd=False) as file:
+            content = file.readall()
         if _key(os.fstat(fd)) != _key(info) or len(content) != info.st_size:
             raise _changed(path)
+    finally:
+        os.close(fd)
     return content, info
 
 

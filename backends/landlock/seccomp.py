@@ -48,14 +48,17 @@ def _cached(path: str) -> bytes | None:
     """The file's content where only we can have written it."""
     try:
         folder = os.lstat(os.path.dirname(path))
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with os.fdopen(fd, "rb") as file:
-        for info in (folder, os.fstat(fd)):
-            if info.st_uid != os.geteuid() or info.st_mode & 0o022:
-                return None
-        content = file.read()
+    try:
+        own = os.fstat(fd)
+        if not stat.S_ISREG(own.st_mode) or any(i.st_uid != os.geteuid() or i.st_mode & 0o022 for i in (folder, own)):
+            return None
+        with open(fd, "rb", closefd=False) as file:
+            content = file.read()
+    finally:
+        os.close(fd)
     # Its own digest last: a write that was cut short is no program.
     body, digest = content[:-32], content[-32:]
     return body if body and len(body) % 8 == 0 and sha256(body).digest() == digest else None

@@ -55,13 +55,16 @@ def read_bytes(path: str) -> bytes:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _unreadable(path, str(error.strerror).lower()) from error
-    with os.fdopen(fd, "rb") as file:
+    try:  # looked at before it is wrapped: wrapping a folder fails by itself, and leaves the descriptor open
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             raise _unreadable(path, "not a regular file")
         if info.st_size > SIZE_LIMIT:
             raise _unreadable(path, f"larger than {SIZE_LIMIT} bytes")
-        return file.read(SIZE_LIMIT + 1)
+        with open(fd, "rb", closefd=False) as file:
+            return file.read(SIZE_LIMIT + 1)
+    finally:
+        os.close(fd)
 
 
 def _unreadable(path: str, why: str) -> DeclarationError:
