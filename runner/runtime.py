@@ -125,6 +125,7 @@ class Runtime:
         if self.spec.capabilities.sandbox != "required":
             return frozenset()
         names = set(_CONFINED) | {name for name in _LIMITS if f"limits.{name}" in declared}
+        names |= {name for name in ("protect", "hide") if f"capabilities.{name}" in declared}
         return frozenset(names | {name for name in _VIEW if f"backends.landlock.{name}" in declared})
 
     def _view_options(self) -> dict[str, bool]:

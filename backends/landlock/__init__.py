@@ -62,6 +62,8 @@ class LandlockSandbox:
         with open(profile_path("views", "linux.view"), encoding="utf-8") as file:
             self.table = file.read()
         self.mode = Mode(flags=0, proc=False)
+        self.hidden: tuple[str, ...] = ()
+        self.times: list[int] = []
         self.view = view.View(ops=(), rules=(), roots=(), declared=())
         self.reported: tuple[Mode, tuple[Enforcement, ...]] | None = None
         self.factory, self.spare = self._start()
@@ -92,6 +94,7 @@ class LandlockSandbox:
         userns = bool(mode.flags & wire.USERNS)
         if mode.flags & wire.MOUNTNS:
             size = self.access.limits.tmp_size or 0
+            self.hidden = view.hidden_now(self.access)
             self.view = view.build(self.access, self.table, size, proc=mode.proc, old_proc=userns)
         else:
             self.view = view.bare_rules(self.access, self.table)
@@ -183,13 +186,19 @@ class LandlockSandbox:
         if self.factory.closed or self.factory.owner != os.getpid():
             return False
         try:
-            for path, device, inode in self.view.declared:
-                info = os.stat(path)
-                if (info.st_dev, info.st_ino) != (device, inode):
-                    return False
+            infos = [(os.stat(path), device, inode) for path, device, inode in self.view.declared]
         except OSError:
             return False
-        return True
+        if any((info.st_dev, info.st_ino) != (device, inode) for info, device, inode in infos):
+            return False
+        return self._hides_the_same([info.st_mtime_ns for info, _, _ in infos])
+
+    def _hides_the_same(self, times: list[int]) -> bool:
+        """Names to hide may have come or gone; the roots' own time stamps say whether it is worth looking."""
+        if times == self.times and not self.access.hide:
+            return True
+        self.times = times
+        return view.hidden_now(self.access) == self.hidden
 
     def enforcement(self) -> tuple[Enforcement, ...]:
         if self.reported is None or self.reported[0] is not self.mode:

@@ -5,6 +5,8 @@ Rows are read top to bottom; profiles/views/enforcement.md shows the same per La
 
 from __future__ import annotations
 
+import os
+
 from backends.launcher import wire
 from runner.model.command import Access, Enforcement
 
@@ -47,10 +49,16 @@ def _namespaced(access: Access, mode: Mode) -> list[Enforcement]:
         else _row("proc", "not", "none", f"a fresh /proc cannot be mounted here ({mode.refused or 'switched off'}): "
                   "ps, /proc/cpuinfo and /dev/fd do not work"),
         _row("dev", "fully", "minimal /dev"),
-        _row("hide", "partly", "masks", "a name that the host creates during a command is visible until its end"),
-        _row("protect", "partly", "read-only binds", "a name that does not exist yet is not protected"),
+        _names("hide", access.hide, "masks", "a name that somebody creates during a command is visible until its end"),
+        _names("protect", access.protect, "read-only binds", "a name that does not exist yet is not protected"),
         _row("tmp_size", "fully", "tmpfs size"),
     ]  # fmt: skip
+
+
+def _names(constraint: str, names: tuple[str, ...], by: str, why: str) -> Enforcement:
+    """Masks and binds hold what is there when a call starts; of a name that is not there only this can be said."""
+    there = all(os.path.lexists(name) for name in names)
+    return _row(constraint, "fully" if there else "partly", by, "" if there else why)
 
 
 def _bare(access: Access, mode: Mode) -> list[Enforcement]:

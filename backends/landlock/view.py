@@ -200,7 +200,7 @@ class _Builder:
 
     def hidden(self) -> None:
         """Mask names that exist now; where a parked root holds them, mask them there, they move along."""
-        for path in (*self.access.hide, *self.sockets()):
+        for path in (*hidden_now(self.access), *self.sockets()):
             place = path
             for where, root in self.parked:
                 if below(path, root):
@@ -221,6 +221,16 @@ class _Builder:
 
     def _first_fresh(self) -> int:
         return next(i for i, op in enumerate(self.ops) if op.flags & wire.PER_INSTANCE)
+
+
+def hidden_now(access: Access) -> tuple[str, ...]:
+    """The names to be masked that exist at this moment: declared ones, credentials, `.env` files of each root."""
+    roots = (*access.read, *access.write)
+    names = [name for name in access.hide if os.path.lexists(name)]
+    for root in roots:
+        if root != "/" and os.path.isdir(root):
+            names += [f"{root}/{name}" for name in os.listdir(root) if name == ".env" or name.startswith(".env.")]
+    return tuple(dict.fromkeys(name for name in names if not any(below(root, name) for root in roots)))
 
 
 def expand(roots: tuple[str, ...]) -> list[str]:

@@ -167,6 +167,7 @@ class Worker:
         self.control = _adopt(control)
         self.runners: list[socket | None] = [_adopt(runner)]
         self.started, self.alone, self.closed, self.armed = 0, True, False, False
+        self.pending: list[tuple[int, Ended]] = []
 
     def fileno(self) -> int:
         return self.control.fileno()
@@ -216,14 +217,14 @@ class Worker:
         finally:
             os.close(bytes_fd)
             os.close(path_fd)
-        answer = _receive(self.control)
-        if answer is None or answer[0][1] != wire.DONE:
-            self._packet(answer)
-            raise IsolationError("the verified copy could not be put in place")
+        while (answer := _receive(self.control)) is None or answer[0][1] != wire.DONE:
+            found = self._packet(answer)  # raises for an error, and for the end of the connection
+            if found is not None:
+                self.pending.append(found)
 
     def ended(self) -> list[tuple[int, Ended]]:
         """Stages that have ended since the last call; never blocks."""
-        news: list[tuple[int, Ended]] = []
+        news, self.pending = self.pending, []
         while True:
             try:
                 found = self._packet(_receive(self.control, MSG_DONTWAIT))

@@ -14,6 +14,7 @@ import select
 from _signal import SIG_DFL, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, signal
 from time import monotonic
 
+from ..errors import IsolationError
 from .tree import load
 
 TYPE_CHECKING = False
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .tree import Load
 
 GRACE = 1.0  # between TERM and KILL
+KILLS = 3  # how often KILL is sent through init before the whole instance is killed from outside
 QUIET = 0.2  # after the command's end: how long a silent holder of its pipes is waited for
 LINGER = 2.0  # and how long a talking one
 TICK = 0.1  # sampler's period, where a limit rests on it
@@ -64,6 +66,7 @@ class Pump:
         self.cpu = 0.0
         self.active = self.sampled_at = monotonic()
         self.kill_at: float | None = None
+        self.kills = 0
 
     # -- starting -------------------------------------------------------------------------------------------------
 
@@ -217,13 +220,20 @@ class Pump:
     def _watch(self, now: float) -> None:
         if self.kill_at is not None:
             if now >= self.kill_at:
-                self.instance.signal(SIGKILL)
-                self.kill_at = now + GRACE
+                self._kill_again(now)
             return
         if now >= self.deadline:
             self._breach("wall_time")
         elif self._due(now):
             self._sample(now)
+
+    def _kill_again(self, now: float) -> None:
+        """KILL, a few times; what outlives that (its init is stopped, the kernel holds it) is ended with its instance."""
+        self.kills += 1
+        if self.kills > KILLS:
+            raise IsolationError("the command could not be ended in its sandbox; the sandbox itself was killed")
+        self.instance.signal(SIGKILL)
+        self.kill_at = now + GRACE
 
     def _due(self, now: float) -> bool:
         if (self.sampled or self.limits.cpu_time is not None) and now >= self.sampled_at + TICK:

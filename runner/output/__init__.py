@@ -1,53 +1,67 @@
 """bytes -> safe text, pure, in this order: decode, terminal filter, redact, cut. finalise() is the whole of it.
 
 The order matters: only decoded text can be filtered, only filtered text shows a secret that escapes had split, and only
-redacted text may be cut, for a cut secret is no longer recognised.
+redacted text may be cut, for a cut secret is no longer recognised. Plain ASCII without secrets passes in one look.
 """
 
 from __future__ import annotations
 
 from ..model.outcome import Channel
 from ..model.record import Record
-from .bounds import cut, marker
+from .bounds import Parts, fit, share
+from .decode import decode, is_plain
 from .redact import Redactor
 from .terminal import clean
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..model.manifest import Limits
+
 
 class SafeText(Record):
-    """text: what may be shown; truncated: something that was written is not in it; omitted: how many bytes."""
+    """text: what may be shown; truncated: something that was written is not in it. Counts are bytes: total_bytes as
+    the command wrote them, omitted_bytes as the line in the text says."""
 
     text: str
     truncated: bool = False
-    total: int = 0
-    omitted: int = 0
+    total_bytes: int = 0
+    omitted_bytes: int = 0
 
 
-def finalise(channel: Channel, limit: int, redactor: Redactor | None = None) -> SafeText:
-    """The channel as text of at most `limit` bytes of UTF-8 (and one line that says what was left out)."""
+def finalise(channel: Channel, limit: int, redactor: Redactor | None = None, *, stopped: bool = False) -> SafeText:
+    """The channel as at most `limit` bytes of UTF-8 and one line that says what was left out.
+
+    stopped: we ended the command, so the channel itself may end in the middle of a secret.
+    """
+    return _fitted(_prepare(channel, redactor, stopped), limit, channel.total)
+
+
+def finalise_both(
+    stdout: Channel, stderr: Channel, limits: Limits, redactor: Redactor | None = None, *, stopped: bool = False
+) -> tuple[SafeText, SafeText]:
+    """Both channels, each within its own bound and the two together within `total_output`."""
+    out, err = _prepare(stdout, redactor, stopped), _prepare(stderr, redactor, stopped)
+    first, second = share(min(out.size, limits.stdout), min(err.size, limits.stderr), limits.total_output)
+    return _fitted(out, first, stdout.total), _fitted(err, second, stderr.total)
+
+
+def _fitted(parts: Parts, limit: int, total: int) -> SafeText:
+    text, omitted = fit(parts, limit)
+    return SafeText(text=text, truncated=omitted > 0, total_bytes=total, omitted_bytes=omitted)
+
+
+def _prepare(channel: Channel, redactor: Redactor | None, stopped: bool) -> Parts:
     if not channel.dropped:
-        return _whole(channel, limit, redactor)
-    head, tail = _text(channel.head), _text(channel.tail)
-    if redactor is not None:
-        # The kept parts end and begin in the middle of what was written: half a secret may stand there.
-        head, tail = redactor.without_prefix(head), redactor.without_suffix(tail)
-        head, tail = redactor(head), redactor(tail)
-    head, tail = cut(head, limit * 3 // 4, keep="head"), cut(tail, limit // 4, keep="tail")
-    omitted = max(channel.dropped, channel.total - len(head.encode()) - len(tail.encode()))
-    return SafeText(text=head + marker(omitted) + tail, truncated=True, total=channel.total, omitted=omitted)
+        return Parts(head=_text(channel.head + channel.tail, redactor, cut_after=stopped))
+    head = _text(channel.head, redactor, cut_after=True)
+    tail = _text(channel.tail, redactor, cut_before=True, cut_after=stopped)
+    return Parts(head=head, tail=tail, dropped=channel.dropped)
 
 
-def _whole(channel: Channel, limit: int, redactor: Redactor | None) -> SafeText:
-    text = _text(channel.head + channel.tail)
-    if redactor is not None:
-        text = redactor(text)
-    size = len(text) if text.isascii() else len(text.encode())
-    if size <= limit:
-        return SafeText(text=text, total=channel.total)
-    head, tail = cut(text, limit * 3 // 4, keep="head"), cut(text, limit // 4, keep="tail")
-    omitted = size - len(head.encode()) - len(tail.encode())
-    return SafeText(text=head + marker(omitted) + tail, truncated=True, total=channel.total, omitted=omitted)
-
-
-def _text(data: bytes) -> str:
-    """Decoded (invalid bytes become U+FFFD) and cleaned. Plain ASCII passes in one look."""
-    return clean(data.decode("utf-8", "replace"))
+def _text(data: bytes, redactor: Redactor | None, *, cut_before: bool = False, cut_after: bool = False) -> str:
+    if is_plain(data):
+        text = data.decode("ascii")
+    else:
+        text = decode(data, cut_before=cut_before, cut_after=cut_after)
+        text = clean(text, redactor.mark if redactor else None)
+    return redactor.part(text, cut_before=cut_before, cut_after=cut_after) if redactor else text

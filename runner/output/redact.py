@@ -1,104 +1,130 @@
-"""Secrets out of text: every form of each, longest first, in one pass, touching matches merged into one replacement.
+"""Secrets out of text: all matches of all forms at once, overlapping and touching ones merged, one replacement each.
 
-Forms: the value itself; for values of eight characters or more also base64 (three alignments, both alphabets),
-percent-encoding, hexadecimal and JSON escapes. Values are compared as text, never used as patterns.
+Text is looked at twice: without invisible joiners, and, for forms that may be wrapped, without white space too. A part
+that was cut out of a stream may begin or end in the middle of a secret; `part` drops what could be a piece of one.
 """
 
 from __future__ import annotations
+
+from .finder import Finder, Span, merge
+from .forms import JOINERS, forms_of
+from .terminal import SECRET, sequence_rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ENCODED_FROM = 8  # shorter values in encoded form would shred ordinary output
+DEFAULT_REPLACEMENT = "[REDACTED]"
+_COVERS = "█▓▒░■◆●"
 
 
 class Redactor:
-    """secrets: literal values (empty ones are ignored); replacement: what stands for each."""
+    """secrets: values (blank ones are ignored); replacement: what stands for each, taken literally.
 
-    def __init__(self, secrets: Iterable[str], replacement: str) -> None:
+    Where the replacement and the text around it would spell a secret anew, a bar that is part of no secret stands instead.
+    """
+
+    def __init__(self, secrets: Iterable[str], replacement: str = DEFAULT_REPLACEMENT) -> None:
+        forms = forms_of(secrets)
         self.replacement = replacement
-        self.forms = sorted({form for secret in secrets if secret for form in _forms(secret)}, key=len, reverse=True)
-        self.longest = len(self.forms[0]) if self.forms else 0
+        self._literal = Finder(forms.literal | {SECRET})
+        self._packed = Finder(forms.packed)
+        used = set().union(*forms.literal, *forms.packed)
+        self._cover = next((char for char in _COVERS if char not in used), "\n")
+        self._risky = not replacement or bool(used & {replacement[0], replacement[-1]})
 
     def __call__(self, text: str) -> str:
         spans = self._spans(text)
-        if not spans:
-            return text
-        parts: list[str] = []
-        at = 0
-        for start, stop in spans:
-            parts += (text[at:start], self.replacement)
-            at = stop
-        return "".join((*parts, text[at:]))
+        return self._replaced(text, spans, 0, len(text)) if spans else text
 
-    def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Merged places of all matches, overlapping ones included."""
-        found: list[tuple[int, int]] = []
-        for form in self.forms:
-            at = text.find(form)
-            while at >= 0:
-                found.append((at, at + len(form)))
-                at = text.find(form, at + 1)
-        merged: list[tuple[int, int]] = []
-        for start, stop in sorted(found):
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
-            else:
-                merged.append((start, stop))
-        return merged
+    def mark(self, text: str) -> str:
+        """SECRET for each secret: one cell, so that a line resolved afterwards shows none of its characters."""
+        return _join(text, self._spans(text), 0, len(text), SECRET)
 
-    def without_prefix(self, text: str) -> str:
-        """Text that was cut off behind: drop an ending that could be the beginning of a secret."""
-        size = max((self._overlap(text, form) for form in self.forms), default=0)
-        return text[: len(text) - size]
+    def part(self, text: str, *, cut_before: bool = False, cut_after: bool = False) -> str:
+        """Redacted, and without the rest of a secret at a side where the stream went on."""
+        start = self._open_start(text) if cut_before else 0
+        stop = len(text) - self._open_end(text) if cut_after else len(text)
+        return self._replaced(text, self._spans(text), start, max(start, stop))
 
-    def without_suffix(self, text: str) -> str:
-        """Text that was cut off before: drop a beginning that could be the end of a secret."""
-        size = 0
-        for form in self.forms:
-            for count in range(min(len(form) - 1, len(text)), size, -1):
-                if text.startswith(form[len(form) - count :]):
-                    size = count
-                    break
-        return text[size:]
+    def _replaced(self, text: str, spans: list[Span], start: int, stop: int) -> str:
+        done = _join(text, spans, start, stop, self.replacement)
+        if self._risky and spans and self._spans(done):
+            return _join(text, spans, start, stop, self._cover)
+        return done
 
-    @staticmethod
-    def _overlap(text: str, form: str) -> int:
-        for count in range(min(len(form) - 1, len(text)), 0, -1):
-            if text.endswith(form[:count]):
-                return count
-        return 0
+    def _spans(self, text: str) -> list[Span]:
+        thin = _thin(text)
+        found = self._literal.spans(thin)
+        if found and len(thin) < len(text):
+            found = _placed(found, text, wrapped=False)
+        if self._packed.forms:
+            packed = _packed(thin)
+            more = self._packed.spans(packed)
+            found += _placed(more, text, wrapped=True) if more and len(packed) < len(text) else more
+        return merge(found)
+
+    def _open_end(self, text: str) -> int:
+        thin = _thin(text)
+        literal, packed = self._literal.open_end(thin), self._packed.open_end(_packed(thin))
+        return max(_reach(text[::-1], literal, wrapped=False), _reach(text[::-1], packed, wrapped=True))
+
+    def _open_start(self, text: str) -> int:
+        """Also behind the rest of a colour sequence, which may have stood inside the secret."""
+        skip = sequence_rest(text)
+        behind = self._open_start_at(text[skip:])
+        return max(self._open_start_at(text), skip + behind if behind else 0)
+
+    def _open_start_at(self, text: str) -> int:
+        thin = _thin(text)
+        literal, packed = self._literal.open_start(thin), self._packed.open_start(_packed(thin))
+        return max(_reach(text, literal, wrapped=False), _reach(text, packed, wrapped=True))
 
 
 def slack(secrets: Iterable[str]) -> int:
-    """How many bytes more than the bound a capture keeps at each end, so that a secret at the cut is seen whole."""
-    return max((len(form.encode()) for secret in secrets if secret for form in _forms(secret)), default=0)
+    """How many bytes beyond its bound a capture keeps at each cut, so that a secret there is seen whole; 0 without secrets.
+
+    Not needed for safety (a piece is dropped), but for showing the replacement and losing no text beside it.
+    """
+    forms = forms_of(secrets)
+    literal = max((len(form.encode()) for form in forms.literal), default=0)
+    packed = max((len(form) + len(form) // 32 + 1 for form in forms.packed), default=0)  # wrapped, newlines included
+    return max(literal, packed) + 3 if literal or packed else 0  # 3: what a cut character can lack
 
 
-def _forms(secret: str) -> set[str]:
-    forms = {secret}
-    lines = [line for line in secret.splitlines() if len(line) >= ENCODED_FROM]
-    if len(lines) > 1:
-        forms |= set(lines)  # a key of several lines is often printed line by line
-    if len(secret) >= ENCODED_FROM:
-        forms |= _encoded(secret)
-    return forms
+def _thin(text: str) -> str:
+    return text if text.isascii() else text.translate(JOINERS)
 
 
-def _encoded(secret: str) -> set[str]:
-    import binascii
-    import json
-    from urllib.parse import quote, quote_plus
+def _packed(thin: str) -> str:
+    return "".join(thin.split())
 
-    data = secret.encode("utf-8", "surrogateescape")
-    hexadecimal = data.hex()
-    forms = {hexadecimal, hexadecimal.upper(), json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-    forms |= {quote(data, safe=""), quote(data), quote_plus(data), secret[::-1]}
-    for shift in range(3):
-        # The characters that depend on the secret alone, whatever stands before and behind it.
-        text = binascii.b2a_base64(b"\0" * shift + data, newline=False).decode().rstrip("=")
-        core = text[(shift * 8 + 5) // 6 : len(text) - (1 if (shift + len(data)) % 3 else 0)]
-        if len(core) >= ENCODED_FROM:
-            forms |= {core, core.replace("+", "-").replace("/", "_")}
-    return {form for form in forms if len(form) >= ENCODED_FROM}
+
+def _left_out(char: str, wrapped: bool) -> bool:
+    return ord(char) in JOINERS or (wrapped and char.isspace())
+
+
+def _placed(spans: list[Span], text: str, *, wrapped: bool) -> list[Span]:
+    """Places in a thinned text as places in the text itself."""
+    places = [at for at, char in enumerate(text) if not _left_out(char, wrapped)]
+    return [(places[start], places[stop - 1] + 1) for start, stop in spans]
+
+
+def _reach(text: str, count: int, *, wrapped: bool) -> int:
+    """How many characters of text hold the first `count` of its thinned form."""
+    at = 0
+    while count:
+        count -= not _left_out(text[at], wrapped)
+        at += 1
+    return at
+
+
+def _join(text: str, spans: list[Span], start: int, stop: int, replacement: str) -> str:
+    """text[start:stop] with the spans replaced; a span across an edge is replaced whole."""
+    parts: list[str] = []
+    at = start
+    for first, last in spans:
+        if last > start and first < stop:
+            parts += (text[at : max(first, at)], replacement)
+            at = last
+    return "".join((*parts, text[at:stop]))

@@ -1,127 +1,141 @@
-"""What a terminal would finally show, as plain text: no escape survives, nothing stays hidden by overwriting.
+"""Terminal filter: text without anything a terminal would obey, and without anything it would hide.
 
-Removed: ESC and C1 sequences (CSI, OSC, DCS, APC, PM, SOS; ECMA-48), C0 but tab and newline, DEL, C1, bidirectional and
-other invisible format controls. Carriage return and backspace are resolved on their line. Linear in the text's length.
+Removed: escape sequences in both spellings, ESC and one C1 character (CSI, OSC, DCS, APC, PM, SOS; ECMA-48), C0 but tab
+and newline, DEL, C1, bidirectional and other invisible format controls (zero-width joiners shape letters and stay).
+CRLF, U+0085, U+2028 and U+2029 are newlines. Linear in the length of the text.
+
+Carriage return, backspace and erase-in-line are resolved to what a terminal would finally show on that line. A repaint
+may be a lie as well as a progress bar, so words that it took away stand on lines of their own above the final one.
+
+An escape sequence never reaches over a newline: an unfinished one could otherwise swallow all that follows.
 """
 
 from __future__ import annotations
 
-_PLAIN = frozenset(chr(code) for code in (*range(0x20, 0x7F), 0x09, 0x0A))
-_STRINGS = "P]X^_"  # DCS, OSC, SOS, PM, APC after ESC
-_C1_STRINGS = "\x90\x98\x9d\x9e\x9f"
-_CSI, _ST, _BEL, _ESC = "\x9b", "\x9c", "\x07", "\x1b"
-_INVISIBLE = frozenset(
-    chr(code)
-    for code in (
-        *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF, 0x061C, 0x00AD, 0x180E,
-        *range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080),
-    )
-    if code not in (0x200C, 0x200D)  # joiners shape letters and emoji
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECRET = "\ufdd0"  # stands for a secret while lines are resolved; noncharacters of the input itself are replaced before
+_ERASE = "\ufdd1"  # CSI K: to the end of the line
+_NONCHARACTERS = range(0xFDD0, 0xFDF0)
+_INVISIBLE = (
+    0x00AD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF,
+    *range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080),
 )  # fmt: skip
-_TABLE = dict.fromkeys((*range(0, 9), *range(11, 32), *range(127, 160)))
-_TABLE |= {ord(char): None for char in _INVISIBLE}
-_TABLE[0x2028] = _TABLE[0x2029] = _TABLE[0x85] = "\n"  # type: ignore[assignment]
-_CONTROLS = bytes((*range(0x00, 0x09), *range(0x0B, 0x20), 0x7F))
+_ACTIVE = (0x07, 0x08, 0x0D, 0x18, 0x1A, 0x1B, 0x90, 0x98, *range(0x9B, 0xA0))  # what begins, ends or overwrites
+_LINE_ENDS = (0x85, 0x2028, 0x2029)
+_CONTROLS = (*range(0x00, 0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0))
+
+# Inert first: a terminal ignores NUL and its like even inside a sequence, so they may not break one up for us either.
+_INERT: dict[int, str | None] = {
+    **{code: None for code in (*_CONTROLS, *_INVISIBLE) if code not in _ACTIVE},
+    **dict.fromkeys(_LINE_ENDS, "\n"),
+    **dict.fromkeys(_NONCHARACTERS, "\ufffd"),
+}
+_REST: dict[int, str | None] = dict.fromkeys((*_ACTIVE, ord(_ERASE)))
+
+# Every class excludes what follows it, so nothing is ever matched twice.
+_SEQUENCE = (
+    "(?:\x1b\\[|\x9b)[0-?]*+[ -/]*+[@-~]?"
+    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x18\x1a\x1b\x9c\n]*+(?:\x07|\x9c|\x1b\\\\)?"
+    "|\x1b[ -/]*+[0-~]?"
+)
+_ERASE_RIGHT, _ERASE_LINE = "(?:\x1b\\[|\x9b)0?K", "(?:\x1b\\[|\x9b)2K"
+_WORD = "[^\\W\\d_]{2,}"
 
 
-def clean(text: str) -> str:
-    """The text without anything a terminal would obey."""
-    if text.isascii() and not _has_controls(text):
+def clean(text: str, mark: Callable[[str], str] | None = None) -> str:
+    """The text as it may be shown. Idempotent. mark: sees it before lines are resolved, to put SECRET for secrets."""
+    if _harmless(text):
         return text
-    if _ESC in text or any(char in text for char in (_CSI, *_C1_STRINGS)):
-        text = _without_sequences(text)
-    text = text.replace("\r\n", "\n")
+    text = _without_sequences(text.translate(_INERT)).replace("\r\n", "\n")
     if "\r" in text or "\b" in text:
-        text = "\n".join(_shown(line) if "\r" in line or "\b" in line else line for line in text.split("\n"))
-    return text.translate(_TABLE)
+        text = _resolved(mark(text) if mark else text)
+    return text.translate(_REST)
 
 
-def _has_controls(text: str) -> bool:
-    data = text.encode("ascii")
-    return len(data.translate(None, _CONTROLS)) != len(data)
+def visible(text: str) -> str:
+    """The text with every character that `clean` would take out written as an escape; for words, not for output."""
+    if _harmless(text):
+        return text
+    text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return "".join(_escaped(char) if ord(char) in _INERT or ord(char) in _REST else char for char in text)
+
+
+def sequence_rest(text: str) -> int:
+    """How many characters at the start could be the end of a CSI sequence that was cut before."""
+    at = 0
+    while at < len(text) and "\x20" <= text[at] <= "\x3f":
+        at += 1
+    return at + 1 if at < len(text) and "\x40" <= text[at] <= "\x7e" else 0
+
+
+def _harmless(text: str) -> bool:
+    return text.replace("\n", "").replace("\t", "").isprintable()
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _without_sequences(text: str) -> str:
-    kept: list[str] = []
-    at, size = 0, len(text)
-    while at < size:
-        stop = _next_start(text, at)
-        kept.append(text[at:stop])
-        at = _after_sequence(text, stop) if stop < size else size
-    return "".join(kept)
+    if "\x1b" not in text and (text.isascii() or not any(chr(code) in text for code in _ACTIVE if code >= 0x90)):
+        return text
+    import re  # only hostile or colourful output pays for it
+
+    if "\r" in text:
+        text = re.sub(_ERASE_LINE, "\r" + _ERASE, re.sub(_ERASE_RIGHT, _ERASE, text))
+    return re.sub(_SEQUENCE, "", text)
 
 
-def _next_start(text: str, at: int) -> int:
-    """The next character that opens a sequence, or the end. Plain runs are skipped by str.find."""
-    places = [place for place in (text.find(_ESC, at), _find_c1(text, at)) if place >= 0]
-    return min(places, default=len(text))
-
-
-def _find_c1(text: str, at: int) -> int:
-    if text.isascii():
-        return -1
-    stop = text.find(_ESC, at)
-    stop = len(text) if stop < 0 else stop
-    for place in range(at, stop):
-        if "\x90" <= text[place] <= "\x9f":
-            return place
-    return -1
-
-
-def _after_sequence(text: str, at: int) -> int:
-    """The place behind the sequence that starts at `at`; an unfinished one takes the rest of its line."""
-    size, first = len(text), text[at]
-    if first == _ESC:
-        at += 1
-        if at >= size:
-            return size
-        if text[at] == "[":
-            return _after_csi(text, at + 1)
-        if text[at] in _STRINGS:
-            return _after_string(text, at + 1)
-        while at < size and "\x20" <= text[at] <= "\x2f":  # intermediate bytes
-            at += 1
-        return at + 1 if at < size and "\x30" <= text[at] <= "\x7e" else at
-    if first == _CSI:
-        return _after_csi(text, at + 1)
-    return _after_string(text, at + 1) if first in _C1_STRINGS else at + 1
-
-
-def _after_csi(text: str, at: int) -> int:
-    size = len(text)
-    while at < size and "\x20" <= text[at] <= "\x3f":  # parameters and intermediates
-        at += 1
-    return at + 1 if at < size and "\x40" <= text[at] <= "\x7e" else at
-
-
-def _after_string(text: str, at: int) -> int:
-    """A control string ends at BEL, ST or ESC \\; one that never ends is dropped up to the end of its line."""
-    size, start = len(text), at
-    while at < size:
-        char = text[at]
-        if char in (_BEL, _ST):
-            return at + 1
-        if char == _ESC:
-            return at + 2 if text[at + 1 : at + 2] == "\\" else at
-        if char == "\n":
-            return at
-        at += 1
-    return max(at, start)
+def _resolved(text: str) -> str:
+    return "\n".join(_shown(line) if "\r" in line or "\b" in line else line for line in text.split("\n"))
 
 
 def _shown(line: str) -> str:
-    """One line after its carriage returns and backspaces: later characters stand over earlier ones."""
+    """The final line, above it the repainted ones whose words the next repaint took away."""
+    lost: list[str] = []
     cells: list[str] = []
+    last, covered = "", False
+    for stroke in line.rstrip("\r").split("\r"):
+        _paint(cells, stroke)
+        if not stroke.strip(" \t\b" + _ERASE):
+            covered = True
+            continue
+        if _words(last) - _words(stroke):
+            lost.append(_alone(last))
+        last, covered = stroke, False
+    final = "".join(cells)
+    if covered and _words(last) - _words(final):
+        lost.append(_alone(last))
+    return "\n".join((*lost, final.rstrip(" ") if covered or "\r" in line else final))
+
+
+def _paint(cells: list[str], stroke: str) -> None:
+    """Write over the line from its first column on. Lists are changed in place: a long line costs nothing per stroke."""
+    if "\b" not in stroke and _ERASE not in stroke:
+        cells[: len(stroke)] = stroke
+        return
     column = 0
-    for char in line:
-        if char == "\r":
-            column = 0
-        elif char == "\b":
+    for char in stroke:
+        if char == "\b":
             column = max(0, column - 1)
-        elif column < len(cells):
-            cells[column] = char
-            column += 1
+        elif char == _ERASE:
+            del cells[column:]
         else:
-            cells.append(char)
+            cells[column : column + 1] = char
             column += 1
-    return "".join(cells)
+
+
+def _alone(stroke: str) -> str:
+    cells: list[str] = []
+    _paint(cells, stroke.replace(_ERASE, ""))
+    return "".join(cells).rstrip(" ")
+
+
+def _words(text: str) -> set[str]:
+    import re
+
+    return set(re.findall(_WORD + "|" + SECRET, text))
