@@ -178,13 +178,14 @@ def plan_access(job: Job) -> Access:
     home = os.path.realpath(os.environ.get("HOME") or "/")
     hide = tuple(os.path.realpath(path) for path in job.hide)
     path = {**os.environ, **job.environment}.get("PATH", environment.DEFAULT_PATH)
+    tools = toolchains.discover(path, home)
     return Access(
         cwd=cwd,
         read=read,
         write=write,
-        hide=(*hide, *default_hidden(home, (*read, *write), env_files((*read, *write)))),
+        hide=(*hide, *default_hidden(home, (*read, *write), tools)),
         protect=tuple(os.path.realpath(path) for path in job.protect),
-        tools=toolchains.discover(path, home),
+        tools=tools,
         network=job.network,
         home=home,
         # Entering a memory cgroup costs some milliseconds: only for a limit that was asked for. The default is sampled.
@@ -193,15 +194,6 @@ def plan_access(job: Job) -> Access:
         gid=_group_of(job.uid),
         required=_required(job),
     )
-
-
-def env_files(roots: tuple[str, ...]) -> tuple[str, ...]:
-    """`.env` and `.env.*` at the root of each granted folder, as they are now."""
-    found = []
-    for root in roots:
-        if root != "/" and os.path.isdir(root):
-            found += [f"{root}/{name}" for name in os.listdir(root) if name == ".env" or name.startswith(".env.")]
-    return tuple(found)
 
 
 def total_memory() -> int:

@@ -1,21 +1,35 @@
-"""Result: the one type that comes back, and what a model, a program and a person get to see of it."""
+"""Result: the one type that comes back, and what a model, a program and a person get to see of it.
+
+A model gets `render()`: the form its tool declares, the structured one with exactly the documented fields. A program gets
+`to_json()`: everything. Both attach what there is to an error.
+"""
 
 from __future__ import annotations
 
-import json
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
-from .model.command import Enforcement
 from .model.manifest import Limits
-from .model.outcome import CommandEntry, Outcome
-from .model.outcome import Status as StatusRecord
-from .outcomes import LIMIT_CODES
-from .output import finalise
-from .output.redact import Redactor
+from .model.outcome import Outcome
+from .outcomes import error_of
+from .output import finalise_both
+from .output.terminal import visible
+
+if TYPE_CHECKING:
+    from .model.command import Enforcement
+    from .model.outcome import CommandEntry
+    from .model.outcome import Status as StatusRecord
+    from .model.outcome import Usage as UsageRecord
+    from .output.redact import Redactor
 
 Mode = Literal["combined", "stdout", "structured"]
+Nonzero = Literal["result", "error"]
+_FOR_MODELS = {
+    "request_id", "status", "stdout", "stderr", "stdout_truncated", "stderr_truncated", "backend", "runtime_id",
+    "manifest_sha256", "commands",
+}  # fmt: skip
+_NOT_FOR_MODELS = {"commands": {"__all__": {"core_dumped", "usage"}}}
 
 
 class _Closed(BaseModel):
@@ -23,15 +37,15 @@ class _Closed(BaseModel):
 
 
 class Exited(_Closed):
-    """The command ended by itself with this code, 0 to 255."""
+    """The command ended by itself with this code."""
 
-    exited: int
+    exited: Annotated[int, Field(ge=0, le=255)]
 
 
 class Signaled(_Closed):
     """The command was ended by this POSIX signal."""
 
-    signaled: int
+    signaled: Annotated[int, Field(ge=1, le=64)]
 
 
 class Usage(_Closed):
@@ -44,7 +58,7 @@ class Usage(_Closed):
 
 
 class CommandResult(_Closed):
-    """One executed command; core_dumped tells a core flag in its wait status."""
+    """One executed command. core_dumped: its wait status has the core flag."""
 
     program: str
     arguments: list[str]
@@ -57,7 +71,7 @@ class CommandResult(_Closed):
 
 
 class EnforcementResult(_Closed):
-    """How far one constraint was held: fully, partly or not; by what; and why not more."""
+    """How far one constraint was held, by what, and why not more."""
 
     constraint: str
     level: Literal["fully", "partly", "not"]
@@ -89,8 +103,14 @@ class Result(_Closed):
     usage: Usage
     enforcement: list[EnforcementResult] = Field(default_factory=list)
     error: ErrorResult | None = None
-    mode: Mode = Field(default="combined", exclude=True)
-    nonzero: Literal["result", "error"] = Field(default="result", exclude=True)
+    _mode: Mode = PrivateAttr("combined")
+    _nonzero: Nonzero = PrivateAttr("result")
+
+    @model_validator(mode="after")
+    def _status_tells_whether_it_started(self) -> Self:
+        if self.status is None and (self.commands or self.error is None):
+            raise ValueError("without a status nothing started: there are no commands, and an error says why")
+        return self
 
     @classmethod
     def of(
@@ -100,13 +120,12 @@ class Result(_Closed):
         limits: Limits,
         redactor: Redactor | None = None,
         mode: Mode = "combined",
-        nonzero: Literal["result", "error"] = "result",
+        nonzero: Nonzero = "result",
     ) -> Result:
-        """Dress an Outcome: both channels finalised, arguments and messages redacted too."""
-        out = finalise(outcome.stdout, min(limits.stdout, limits.total_output), redactor)
-        left = max(0, limits.total_output - len(out.text.encode())) if out.text else limits.total_output
-        err = finalise(outcome.stderr, min(limits.stderr, left), redactor)
-        return cls.model_construct(
+        """Dress an Outcome: both channels finalised; arguments, paths and messages redacted too."""
+        error = error_of(outcome)
+        out, err = finalise_both(outcome.stdout, outcome.stderr, limits, redactor, stopped=error is not None)
+        result = cls.model_construct(
             request_id=outcome.request_id,
             status=_status(outcome.status),
             stdout=out.text,
@@ -119,43 +138,52 @@ class Result(_Closed):
             commands=[_command(entry, redactor) for entry in outcome.commands],
             limit=outcome.limit,
             usage=_usage(outcome.usage),
-            enforcement=_enforcement(outcome.enforcement),
-            error=_error(outcome, redactor),
-            mode=mode,
-            nonzero=nonzero,
+            enforcement=[_enforcement(row, redactor) for row in outcome.enforcement],
+            error=ErrorResult.model_construct(code=error[0], message=_line(error[1], redactor)) if error else None,
         )
+        result._mode, result._nonzero = mode, nonzero
+        return result
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The published schema of the whole structured object."""
+        return cls.model_json_schema(mode="serialization")
 
     @property
     def success(self) -> bool:
+        """It ran, nothing of ours and no limit ended it, and it exited with 0."""
         return self.error is None and isinstance(self.status, Exited) and self.status.exited == 0
 
-    def render(self) -> str:
-        """What a model gets: the chosen form of the output, or an error object with the safe part attached."""
-        if self.error is not None:
-            body: dict[str, Any] = {"error": self.error.model_dump()}
-            if self.status is not None:
-                body["result"] = self._rendered()
-            return _compact(body)
-        if self.nonzero == "error" and not self.success:
-            message = f"the command {describe_status(self.status)}"
-            return _compact({"error": {"code": "shell.tool_nonzero", "message": message}, "result": self._rendered()})
-        rendered = self._rendered()
-        return rendered if isinstance(rendered, str) else _compact(rendered)
+    def failure(self) -> ErrorResult | None:
+        """The error; for a tool with nonzero="error" also a command that did not succeed."""
+        if self.error is not None or self._nonzero == "result" or self.success:
+            return self.error
+        return ErrorResult(code="shell.tool_nonzero", message=f"the command {describe_status(self.status)}")
 
-    def _rendered(self) -> str | dict[str, Any]:
-        if self.mode == "structured":
-            return self.structured()
-        return self.stdout if self.mode == "stdout" else self.stdout + self.stderr
+    def render(self) -> str:
+        """What a model gets: the declared form, or an error object with that form attached where something started."""
+        failure = self.failure()
+        shown = self._shown()
+        if failure is None:
+            return shown if isinstance(shown, str) else _compact(shown)
+        body: dict[str, Any] = {"error": failure.model_dump()}
+        return _compact(body if self.status is None else {**body, "result": shown})
+
+    def _shown(self) -> str | dict[str, Any]:
+        if self._mode == "structured":
+            return self.model_dump(mode="json", include=_FOR_MODELS, exclude=_NOT_FOR_MODELS)
+        return self.stdout if self._mode == "stdout" else self.stdout + self.stderr
 
     def structured(self) -> dict[str, Any]:
-        """The structured object, error apart."""
+        """The whole structured object, error apart."""
         return self.model_dump(mode="json", exclude={"error"})
 
     def to_json(self) -> dict[str, Any]:
         """For programs: the structured object; on failure `{"error": …, "result": …}`, result null if nothing started."""
-        if self.error is None:
+        failure = self.failure()
+        if failure is None:
             return self.structured()
-        return {"error": self.error.model_dump(), "result": self.structured() if self.status is not None else None}
+        return {"error": failure.model_dump(), "result": None if self.status is None else self.structured()}
 
 
 def describe_status(status: Exited | Signaled | None) -> str:
@@ -166,20 +194,26 @@ def describe_status(status: Exited | Signaled | None) -> str:
 
 
 def error_result(request_id: str, runtime_id: str, manifest_sha256: str, code: str, message: str) -> Result:
-    """A refusal before anything started."""
+    """A refusal before anything started. The message comes redacted."""
     outcome = Outcome(
         request_id=request_id, runtime_id=runtime_id, manifest_sha256=manifest_sha256, error=(code, message)
     )
     return Result.of(outcome, limits=Limits())
 
 
-def json_schema() -> dict[str, Any]:
-    """The published schema of the structured result."""
-    return Result.model_json_schema(mode="serialization")
-
-
 def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    from json import dumps
+
+    return dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _text(text: str, redactor: Redactor | None) -> str:
+    """Words of a request or a path: nothing a terminal would obey, no secret. Foreign bytes come as U+FFFD or escapes."""
+    return visible(redactor(text) if redactor else text)
+
+
+def _line(text: str, redactor: Redactor | None) -> str:
+    return _text(text, redactor).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _status(status: StatusRecord | None) -> Exited | Signaled | None:
@@ -190,42 +224,26 @@ def _status(status: StatusRecord | None) -> Exited | Signaled | None:
     return Signaled.model_construct(signaled=status.signaled or 0)
 
 
-_shown: tuple[tuple[Enforcement, ...], list[EnforcementResult]] = ((), [])
-
-
-def _enforcement(rows: tuple[Enforcement, ...]) -> list[EnforcementResult]:
-    """A sandbox reports the very same tuple for every call: dressed once."""
-    global _shown
-    if _shown[0] is not rows:
-        _shown = (rows, [EnforcementResult.model_construct(**row.as_dict()) for row in rows])
-    return list(_shown[1])
-
-
-def _usage(usage: Any) -> Usage:
+def _usage(usage: UsageRecord) -> Usage:
     return Usage.model_construct(
         wall=round(usage.wall, 6), user=usage.user, system=usage.system, peak_memory=usage.peak_memory
     )
 
 
+def _enforcement(row: Enforcement, redactor: Redactor | None) -> EnforcementResult:
+    return EnforcementResult.model_construct(
+        constraint=row.constraint, level=row.level, by=row.by, why=_text(row.why, redactor)
+    )
+
+
 def _command(entry: CommandEntry, redactor: Redactor | None) -> CommandResult:
-    hide = redactor or str
     return CommandResult.model_construct(
-        program=hide(entry.program),
-        arguments=[hide(text) for text in entry.arguments],
-        executable=entry.executable,
+        program=_text(entry.program, redactor),
+        arguments=[_text(text, redactor) for text in entry.arguments],
+        executable=_text(entry.executable, redactor),
         executable_sha256=entry.executable_sha256,
         status=_status(entry.status) or Exited.model_construct(exited=0),
         intercepted_by=entry.intercepted_by,
         core_dumped=entry.status.core,
         usage=_usage(entry.usage),
     )
-
-
-def _error(outcome: Outcome, redactor: Redactor | None) -> ErrorResult | None:
-    hide = redactor or str
-    if outcome.error is not None:
-        return ErrorResult.model_construct(code=outcome.error[0], message=hide(outcome.error[1]))
-    if outcome.limit is not None:
-        code, message = LIMIT_CODES[outcome.limit]
-        return ErrorResult.model_construct(code=code, message=message)
-    return None

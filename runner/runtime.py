@@ -18,7 +18,7 @@ from .execution.ending import breach_of, failure_of
 from .execution.pump import Pump
 from .model.command import Access, Command, Request, Stage
 from .model.outcome import CommandEntry, Outcome, Usage
-from .oneshot import captures, env_files, require_visible, total_memory
+from .oneshot import captures, require_visible, total_memory
 from .output.redact import Redactor, slack
 from .planning import limits as limit_table
 from .planning.hidden import default_hidden
@@ -82,13 +82,14 @@ class Runtime:
         home = os.path.realpath(self.environment.get("HOME") or self.bases["home"])
         hidden = tuple(os.path.realpath(self.resolve_path(path)) for path in declared.hide)
         aliases = tuple(place for alias in self.aliases for place in toolchains.companion(os.path.realpath(alias.path), home))
+        tools = tuple(dict.fromkeys((*toolchains.discover(":".join(self.search_path), home), *aliases)))
         return Access(
             cwd=self._cwd(),
             read=read,
             write=write,
-            hide=(*hidden, *default_hidden(home, (*read, *write), env_files((*read, *write)))),
+            hide=(*hidden, *default_hidden(home, (*read, *write), tools)),
             protect=tuple(os.path.realpath(self.resolve_path(path)) for path in declared.protect),
-            tools=tuple(dict.fromkeys((*toolchains.discover(":".join(self.search_path), home), *aliases))),
+            tools=tools,
             network=declared.network,
             home=home,
             limits=self.limits,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 CREDENTIALS = (
     ".ssh", ".aws", ".gnupg", ".config/gcloud", ".kube", ".docker/config.json", ".netrc", ".npmrc", ".pypirc",
-    ".config/gh", ".git-credentials", ".azure", ".password-store",
+    ".config/gh", ".git-credentials", ".config/git/credentials", ".azure", ".password-store", ".cargo/credentials",
+    ".cargo/credentials.toml", ".gem/credentials", ".local/share/uv/credentials", ".conda/.condarc-tokens",
 )  # fmt: skip
 
 
@@ -12,11 +13,11 @@ def inside(path: str, root: str) -> bool:
     return path == root or root == "/" or path.startswith(root + "/")
 
 
-def default_hidden(home: str, roots: tuple[str, ...], env_files: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Absolute names to hide: those below a root, but not the ones that are (or hold, or lie below) a granted name.
+def default_hidden(home: str, roots: tuple[str, ...], tools: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Absolute names to hide: those below a root or a toolchain, but not one that is (or holds) a granted root.
 
-    env_files: the `.env` and `.env.*` that exist at the root of each root, as the host found them.
+    `.env` files are looked for by the backend itself, at each use: they come and go.
     """
     names = [f"{home.rstrip('/')}/{name}" for name in CREDENTIALS]
-    found = [name for name in names if any(inside(name, root) for root in roots if not inside(root, name))]
-    return tuple(name for name in (*found, *env_files) if not any(inside(root, name) for root in roots))
+    found = [name for name in names if any(inside(name, root) for root in (*roots, *tools))]
+    return tuple(name for name in found if not any(inside(root, name) for root in roots))

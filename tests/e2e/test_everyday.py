@@ -226,3 +226,18 @@ def test_pip_builds_a_local_wheel(place: Path) -> None:
     result = run(maker, write=[str(place / "ws")], cwd=str(package))
     assert result.success, (result.error, result.stderr)
     assert list((package / "dist").iterdir())
+
+
+def test_a_toolchains_own_credentials_are_hidden(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cargo = place / "home" / ".cargo"
+    (cargo / "bin").mkdir(parents=True)
+    (cargo / "credentials.toml").write_text("SECRET")
+    (cargo / "config.toml").write_text("fine")
+    (place / "home/.config/git").mkdir(parents=True)
+    (place / "home/.config/git/credentials").write_text("SECRET")
+    monkeypatch.setenv("PATH", f"{cargo}/bin:{os.environ['PATH']}")
+    script = "cat ~/.cargo/config.toml ~/.cargo/credentials.toml ~/.config/git/credentials"
+    bare = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert bare.stdout.count("SECRET") == 2
+    result = run(["sh", "-c", script], write=[str(place / "ws")])
+    assert "fine" in result.stdout and "SECRET" not in result.stdout
