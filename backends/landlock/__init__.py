@@ -13,7 +13,8 @@ import os
 from _thread import allocate_lock
 
 from backends.launcher import wire
-from backends.launcher.client import Factory, FactoryGone, LauncherError, Worker
+from backends.launcher.channel import FactoryGone, LauncherError
+from backends.launcher.client import Factory, Worker
 from backends.launcher.instance import LauncherInstance
 from runner.errors import IsolationError
 from runner.model.command import Access, Enforcement, Executable
@@ -225,6 +226,10 @@ class LandlockSandbox:
     def close(self) -> None:
         with self.lock:
             self._drop()
+
+    def __del__(self) -> None:
+        if hasattr(self, "factory"):  # a forgotten sandbox ends with its last reference, not with the host
+            self.close()
 
 
 def _arrangements(network: bool) -> tuple[int, ...]:

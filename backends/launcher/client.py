@@ -8,11 +8,10 @@ forked child every descriptor is closed and the next use starts anew.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 from _signal import SIGKILL, pidfd_send_signal
-from _socket import AF_UNIX, MSG_CMSG_CLOEXEC, MSG_DONTWAIT, SCM_RIGHTS, SOCK_SEQPACKET, SOL_SOCKET, socket, socketpair
+from _socket import MSG_DONTWAIT, socket
 from _thread import allocate_lock
 
 from runner.errors import IsolationError
@@ -20,26 +19,9 @@ from runner.model.outcome import Status, Usage
 from runner.model.record import Record
 
 from . import wire
+from .channel import FactoryGone, adopt, launcher_error, pair, receive, send, send_start, spawn
 
-LAUNCHER = os.path.join(os.path.dirname(__file__), "launcher")
-_FDS = 4 * 4 + 32  # ancillary space for four descriptors
 _living: set[Factory] = set()  # until closed; a sandbox closes its factory, and the end of the process all of them
-
-
-class LauncherError(IsolationError):
-    """The launcher could not do one of its steps. step: name of `enum step`; number: errno; index: the view step."""
-
-    def __init__(self, step: str, number: int, index: int = -1) -> None:
-        what = f" at view step {index}" if index >= 0 else ""
-        super().__init__(f"the sandbox cannot be made: `{step}`{what}: {os.strerror(number)}")
-        self.step, self.number, self.index = step, number, index
-
-
-class FactoryGone(IsolationError):
-    """The factory process has ended (killed from outside, or out of memory)."""
-
-    def __init__(self) -> None:
-        super().__init__("the launcher has ended", remedy="call again: a new one is started")
 
 
 class Ended(Record):
@@ -53,38 +35,6 @@ class Ended(Record):
     failure: tuple[str, int] | None = None
 
 
-def _error(step: int, value: int) -> LauncherError:
-    name = wire.STEPS[step] if step < len(wire.STEPS) else str(step)
-    return LauncherError(name, value & 0xFFF, value >> 12) if name in ("root", "op") else LauncherError(name, value)
-
-
-def _send(sock: socket, data: bytes, fds: tuple[int, ...] = ()) -> None:
-    ancillary = [(SOL_SOCKET, SCM_RIGHTS, b"".join(fd.to_bytes(4, "little") for fd in fds))] if fds else []
-    sock.sendmsg([data], ancillary)
-
-
-def _receive(sock: socket, flags: int = 0) -> tuple[tuple[int, ...], list[int]] | None:
-    """(packet fields, descriptors); None at the end of the connection. Raises BlockingIOError with MSG_DONTWAIT."""
-    try:
-        data, ancillary, _, _ = sock.recvmsg(wire.PACKET.size, _FDS, flags | MSG_CMSG_CLOEXEC)
-    except ConnectionResetError:
-        return None
-    fds = [
-        int.from_bytes(raw[at : at + 4], "little")
-        for _, _, raw in ancillary
-        for at in range(0, len(raw) - len(raw) % 4, 4)
-    ]
-    return (wire.PACKET.unpack(data), fds) if len(data) == wire.PACKET.size else None
-
-
-def _adopt(fd: int) -> socket:
-    return socket(AF_UNIX, SOCK_SEQPACKET, 0, fd)  # all named: nothing is asked of the kernel
-
-
-def _pair() -> tuple[socket, socket]:
-    return socketpair(AF_UNIX, SOCK_SEQPACKET, 0)
-
-
 class Factory:
     """A running launcher. ahead: how many workers are kept armed. abi: the kernel's Landlock ABI (0: none)."""
 
@@ -93,7 +43,7 @@ class Factory:
         self.namespaced = bool(config.flags & wire.PIDNS)
         self.owner = os.getpid()
         self.lock = allocate_lock()
-        self.socket, self.pid = _spawn()
+        self.socket, self.pid = spawn()
         _living.add(self)
         try:
             self.abi = self._configure(config)
@@ -105,17 +55,17 @@ class Factory:
     def _configure(self, config: wire.Config) -> int:
         record = wire.sealed(wire.encode_config(config))
         try:
-            _send(self.socket, wire.packet(wire.CONFIG), (record,))
+            send(self.socket, wire.packet(wire.CONFIG), (record,))
         finally:
             os.close(record)
         return max(0, self._expect(wire.READY)[0][2])
 
     def _expect(self, kind: int) -> tuple[tuple[int, ...], list[int]]:
-        answer = _receive(self.socket)
+        answer = receive(self.socket)
         if answer is None:
             raise FactoryGone
         if answer[0][1] == wire.ERROR:
-            raise _error(answer[0][2], answer[0][3])
+            raise launcher_error(answer[0][2], answer[0][3])
         if answer[0][1] != kind:
             raise IsolationError(f"the launcher answered `{answer[0][1]}` where `{kind}` was due")
         return answer
@@ -128,7 +78,7 @@ class Factory:
 
     def _ask(self) -> None:
         try:
-            _send(self.socket, wire.packet(wire.ARM))
+            send(self.socket, wire.packet(wire.ARM))
         except OSError as error:
             raise FactoryGone from error
         self.waiting += 1
@@ -164,8 +114,8 @@ class Worker:
     def __init__(self, factory: Factory, pid: int, fds: list[int]) -> None:
         control, runner, self.pidfd = fds
         self.factory, self.pid = factory, pid
-        self.control = _adopt(control)
-        self.runners: list[socket | None] = [_adopt(runner)]
+        self.control = adopt(control)
+        self.runners: list[socket | None] = [adopt(runner)]
         self.started, self.alone, self.closed, self.armed = 0, True, False, False
         self.pending: list[tuple[int, Ended]] = []
 
@@ -175,20 +125,20 @@ class Worker:
     def wait_armed(self) -> None:
         """Return when the instance stands; raises LauncherError with the step that failed."""
         while not self.armed:
-            self._packet(_receive(self.control))
+            self._packet(receive(self.control))
 
     def start(self, record: bytes, *fds: int) -> int:
         """Send one command to a runner, fds: stdin, stdout, stderr and, perhaps, the program itself; its stage number."""
         stage = self.started
         if stage:
-            ours, theirs = _pair()
+            ours, theirs = pair()
             self.runners.append(ours)
-            _send(self.control, _spawn_packet(stage), (theirs.fileno(),))
+            send(self.control, _spawn_packet(stage), (theirs.fileno(),))
             theirs.close()
         runner = self.runners[stage]
         assert runner is not None
         try:
-            _send_start(runner, record, fds)
+            send_start(runner, record, fds)
         except OSError as error:
             self._explain(error)
         self.started += 1
@@ -200,7 +150,7 @@ class Worker:
         for end in (*self.runners, self.control):
             while end is not None:
                 try:
-                    answer = _receive(end, MSG_DONTWAIT)
+                    answer = receive(end, MSG_DONTWAIT)
                 except (BlockingIOError, OSError):
                     break
                 if answer is None:
@@ -213,11 +163,11 @@ class Worker:
         self.wait_armed()
         bytes_fd, path_fd = wire.sealed(content), wire.sealed(os.fsencode(path) + b"\0")
         try:
-            _send(self.control, wire.packet(wire.COPY), (bytes_fd, path_fd))
+            send(self.control, wire.packet(wire.COPY), (bytes_fd, path_fd))
         finally:
             os.close(bytes_fd)
             os.close(path_fd)
-        while (answer := _receive(self.control)) is None or answer[0][1] != wire.DONE:
+        while (answer := receive(self.control)) is None or answer[0][1] != wire.DONE:
             found = self._packet(answer)  # raises for an error, and for the end of the connection
             if found is not None:
                 self.pending.append(found)
@@ -227,7 +177,7 @@ class Worker:
         news, self.pending = self.pending, []
         while True:
             try:
-                found = self._packet(_receive(self.control, MSG_DONTWAIT))
+                found = self._packet(receive(self.control, MSG_DONTWAIT))
             except BlockingIOError:
                 return news
             if found is not None:
@@ -238,7 +188,7 @@ class Worker:
             raise IsolationError("the launcher was killed", remedy="nothing of the command is left; call again")
         _, kind, a, b, user, system, peak, flags, *counters = answer[0]
         if kind == wire.ERROR:
-            raise _error(a, b)
+            raise launcher_error(a, b)
         if kind == wire.READY:
             self.armed = True
         if kind != wire.EXIT:
@@ -255,14 +205,14 @@ class Worker:
     def _failure(self, stage: int) -> tuple[str, int] | None:
         runner = self.runners[stage]
         try:
-            answer = _receive(runner, MSG_DONTWAIT) if runner is not None else None
+            answer = receive(runner, MSG_DONTWAIT) if runner is not None else None
         except BlockingIOError:
             return None
         return (wire.STEPS[answer[0][2]], answer[0][3]) if answer and answer[0][1] == wire.ERROR else None
 
     def signal(self, number: int) -> None:
         try:
-            _send(self.control, wire.packet(wire.SIGNAL, number))
+            send(self.control, wire.packet(wire.SIGNAL, number))
         except OSError:
             pass  # everything inside is gone already
 
@@ -301,34 +251,8 @@ def _status(status: int) -> Status:
     return Status(exited=os.WEXITSTATUS(status))
 
 
-def _send_start(runner: socket, record: bytes, fds: tuple[int, ...]) -> None:
-    if len(record) <= wire.INLINE_START:
-        _send(runner, record, fds)
-        return
-    memory = wire.sealed(record)
-    try:
-        _send(runner, wire.packet(wire.START), (memory, *fds))
-    finally:
-        os.close(memory)
-
-
 def _spawn_packet(stage: int) -> bytes:
     return wire.packet(wire.SPAWN, stage)
-
-
-def _spawn() -> tuple[socket, int]:
-    if not os.access(LAUNCHER, os.X_OK):
-        raise IsolationError("the launcher is not built", remedy="install fumehood again with a C compiler, or run `make`")
-    ours, theirs = _pair()
-    # Above every number that posix_spawn's own actions write to, whatever the caller closed of 0–3.
-    high = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 16)
-    null = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in range(3)]
-    try:
-        pid = os.posix_spawn(LAUNCHER, ["fumehood"], {}, file_actions=[*null, (os.POSIX_SPAWN_DUP2, high, 3)])
-    finally:
-        os.close(high)
-        theirs.close()
-    return ours, pid
 
 
 def _after_fork() -> None:

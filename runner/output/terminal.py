@@ -42,7 +42,9 @@ _SEQUENCE = (
     "|\x1b[ -/]*+[0-~]?"
 )
 _ERASE_RIGHT, _ERASE_LINE = "(?:\x1b\\[|\x9b)0?K", "(?:\x1b\\[|\x9b)2K"
-_WORD = "[^\\W\\d_]{2,}"
+_WORD = "[^\\W\\d_]{2,}|" + SECRET
+_NO_WORDS: frozenset[str] = frozenset()
+_BLANK = " \t\b" + _ERASE
 
 
 def clean(text: str, mark: Callable[[str], str] | None = None) -> str:
@@ -96,21 +98,25 @@ def _resolved(text: str) -> str:
 
 def _shown(line: str) -> str:
     """The final line, above it the repainted ones whose words the next repaint took away."""
+    import re
+
+    words_of = re.compile(_WORD).findall
     lost: list[str] = []
     cells: list[str] = []
-    last, covered = "", False
+    last, words, covered = "", _NO_WORDS, False
     for stroke in line.rstrip("\r").split("\r"):
         _paint(cells, stroke)
-        if not stroke.strip(" \t\b" + _ERASE):
+        if stroke.isspace() or not stroke.strip(_BLANK):
             covered = True
             continue
-        if _words(last) - _words(stroke):
+        now = frozenset(words_of(stroke)) if len(stroke) > 1 or stroke == SECRET else _NO_WORDS
+        if not words <= now:
             lost.append(_alone(last))
-        last, covered = stroke, False
+        last, words, covered = stroke, now, False
     final = "".join(cells)
-    if covered and _words(last) - _words(final):
+    if covered and not words <= set(words_of(final)):
         lost.append(_alone(last))
-    return "\n".join((*lost, final.rstrip(" ") if covered or "\r" in line else final))
+    return "\n".join((*lost, final.rstrip(" ") if "\r" in line else final))
 
 
 def _paint(cells: list[str], stroke: str) -> None:
@@ -124,8 +130,11 @@ def _paint(cells: list[str], stroke: str) -> None:
             column = max(0, column - 1)
         elif char == _ERASE:
             del cells[column:]
+        elif column < len(cells):
+            cells[column] = char
+            column += 1
         else:
-            cells[column : column + 1] = char
+            cells.append(char)
             column += 1
 
 
@@ -133,9 +142,3 @@ def _alone(stroke: str) -> str:
     cells: list[str] = []
     _paint(cells, stroke.replace(_ERASE, ""))
     return "".join(cells).rstrip(" ")
-
-
-def _words(text: str) -> set[str]:
-    import re
-
-    return set(re.findall(_WORD + "|" + SECRET, text))
