@@ -8,6 +8,7 @@ from ..model import manifest as m
 from ..share import profile_path
 from . import schema as s
 from .canonical import build
+from .check import add, nearest, read
 from .merge import Laying
 from .reader import Problem, fail, parse, read_bytes
 from .tools import LEGACY_RUNTIME, lower_tool
@@ -40,7 +41,7 @@ def platform_word() -> str:
 def compile_document(data: bytes, *, file: str, source_dir: str, platform: str | None = None) -> m.Manifest:
     """Raises DeclarationError with every problem found."""
     problems: list[Problem] = []
-    elements = [s.read(node, problems) for node in parse(data, file)]
+    elements = [read(node, problems) for node in parse(data, file)]
     accesses = [item for item in elements if isinstance(item, s.ShellAccess)]
     declared_tools = [item for item in elements if isinstance(item, s.Tool)]
     _unique(accesses, "id", "duplicate_runtime", problems)
@@ -64,7 +65,7 @@ def _unique(elements: list[s.ShellAccess] | list[s.Tool], name: str, code: str, 
     for element in elements:
         value = getattr(element, name)
         if value in seen:
-            s._add(problems, element.node, code, f"`{value}` is declared twice")
+            add(problems, element.node, code, f"`{value}` is declared twice")
         seen.add(value)
 
 
@@ -88,7 +89,7 @@ class _Inheritance:
         element = self.elements[name]
         if name in chain:
             path = " -> ".join([*chain[chain.index(name) :], name])
-            s._add(self.problems, element.node, "inheritance_cycle", f"runtimes extend each other: {path}")
+            add(self.problems, element.node, "inheritance_cycle", f"runtimes extend each other: {path}")
             return DEFAULTS
         base = self._parent(element, [*chain, name])
         spec = self.laying.over(base, element).replace(source_dir=self.source_dir)
@@ -102,17 +103,17 @@ class _Inheritance:
         if parent.startswith("builtin:"):
             return self._builtin(element, parent)
         if parent not in self.elements:
-            remedy = s.nearest(parent, [*self.elements, *BUILTIN])
+            remedy = nearest(parent, [*self.elements, *BUILTIN])
             message = f"`{element.id}` extends `{parent}`, which is not declared"
-            s._add(self.problems, element.node, "unknown_runtime", message, remedy)
+            add(self.problems, element.node, "unknown_runtime", message, remedy)
             return DEFAULTS
         return self._spec(parent, chain)
 
     def _builtin(self, element: s.ShellAccess, name: str) -> m.RuntimeSpec:
         concrete = BUILTIN.get(name) or next((item for item in BUILTIN.values() if name == f"builtin:{item}"), None)
         if concrete is None:
-            remedy = s.nearest(name, [*BUILTIN, *(f"builtin:{item}" for item in BUILTIN.values())])
-            s._add(self.problems, element.node, "unknown_builtin_profile", f"`{name}` is no built-in profile", remedy)
+            remedy = nearest(name, [*BUILTIN, *(f"builtin:{item}" for item in BUILTIN.values())])
+            add(self.problems, element.node, "unknown_builtin_profile", f"`{name}` is no built-in profile", remedy)
             return DEFAULTS
         spec = _profile(concrete)
         return spec.replace(requested_profile=name, resolved_profile=f"builtin:{concrete}", declared=frozenset())
@@ -123,7 +124,7 @@ def _profile(name: str) -> m.RuntimeSpec:
     path = profile_path("runtimes", f"{name}.xml")
     problems: list[Problem] = []
     (node,) = parse(read_bytes(path), path)
-    element = s.read(node, problems)
+    element = read(node, problems)
     assert isinstance(element, s.ShellAccess) and not problems, problems
     return Laying(problems).over(DEFAULTS, element)
 
@@ -135,13 +136,13 @@ def _references(
         if tool.runtime not in specs:
             if tool.runtime:
                 message = f"the tool `{tool.name}` runs in `{tool.runtime}`, which is not declared"
-                s._add(problems, element.node, "unknown_runtime", message, s.nearest(tool.runtime, list(specs)))
+                add(problems, element.node, "unknown_runtime", message, nearest(tool.runtime, list(specs)))
             continue
         reference = tool.command.executable_ref if tool.command is not None else None
         known = [alias.id for alias in specs[tool.runtime].resolver.executables]
         if reference is not None and reference not in known:
             message = f"the tool `{tool.name}` runs `{reference}`, no executable of `{tool.runtime}`"
-            s._add(problems, element.node, "unknown_executable", message, s.nearest(reference, known))
+            add(problems, element.node, "unknown_executable", message, nearest(reference, known))
 
 
 def _compatible(
@@ -157,4 +158,4 @@ def _compatible(
         fits = {"required": confining, "direct_unsafe": direct, "preferred": confining or direct}[mode]
         if not fits:
             message = f"`{element.id}` declares sandbox=\"{mode}\", and no backend for {platform} serves it"
-            s._add(problems, element.node, "incompatible_backend", message, "declare one in `<backends>`")
+            add(problems, element.node, "incompatible_backend", message, "declare one in `<backends>`")

@@ -31,7 +31,7 @@ class Redactor:
         self._packed = Finder(forms.packed)
         used = set().union(*forms.literal, *forms.packed)
         self._cover = next((char for char in _COVERS if char not in used), "\n")
-        self._risky = not replacement or bool(used & {replacement[0], replacement[-1]})
+        self._risky = not replacement or bool(used & {replacement[0], replacement[-1]} or self._spans(replacement))
 
     def __call__(self, text: str) -> str:
         spans = self._spans(text)

@@ -48,12 +48,17 @@ _BLANK = " \t\b" + _ERASE
 
 
 def clean(text: str, mark: Callable[[str], str] | None = None) -> str:
-    """The text as it may be shown. Idempotent. mark: sees it before lines are resolved, to put SECRET for secrets."""
+    """The text as it may be shown. Idempotent.
+
+    mark puts SECRET for each secret: asked before sequences go (one may swallow a secret's first character), and again
+    before lines are resolved (a repaint may take some of it away), for then the rest would not be recognised.
+    """
     if _harmless(text):
         return text
-    text = _without_sequences(text.translate(_INERT)).replace("\r\n", "\n")
+    mark = mark or str
+    text = _without_sequences(mark(text.translate(_INERT))).replace("\r\n", "\n")
     if "\r" in text or "\b" in text:
-        text = _resolved(mark(text) if mark else text)
+        text = _resolved(mark(text))
     return text.translate(_REST)
 
 
