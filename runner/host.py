@@ -86,6 +86,9 @@ def _find(program: str, alias: Alias | None, search_path: Iterable[str], cwd: st
 def _executable(
     requested: str, path: str, trusted_roots: tuple[str, ...], write_roots: Sequence[str], depth: int, trusted: bool
 ) -> Executable:
+    known = _known.get((requested, path, trusted_roots, tuple(write_roots), trusted))
+    if known is not None and _same(known, path):
+        return known
     canonical = _canonical(path)
     info = _stat(canonical)
     stable = _stable(canonical, info, write_roots)
@@ -102,7 +105,7 @@ def _executable(
     interpreters: tuple[Executable, ...] = ()
     if head.startswith(b"#!"):
         interpreters = _interpreters(path, head, trusted_roots, write_roots, depth)
-    return Executable(
+    found = Executable(
         requested=requested,
         path=path,
         canonical=canonical,
@@ -112,9 +115,23 @@ def _executable(
         content=content,
         interpreters=interpreters,
     )
+    if stable and not interpreters and _fixed_folder(os.path.dirname(path)):
+        _known[requested, path, trusted_roots, tuple(write_roots), trusted] = found
+    return found
 
 
 _heads: dict[Key, bytes] = {}
+_known: dict[tuple[str, str, tuple[str, ...], tuple[str, ...], bool], Executable] = {}
+
+
+def _same(known: Executable, path: str) -> bool:
+    """A stable program whose name lies in a folder only root can change: its stat key says it is still the one."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return False
+    f = known.fingerprint
+    return _key(info) == (f.device, f.inode, f.size, f.mtime_ns, f.ctime_ns) and (info.st_mode, info.st_uid) == (f.mode, f.uid)
 
 
 def _interpreters(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .backend import Exit
-    from .model.command import Executable, Pipeline
+    from .model.command import Decision, Effect, Executable, Pipeline
     from .model.manifest import Manifest, Root, RuntimeSpec
     from .model.outcome import Channel
 
@@ -63,6 +63,7 @@ class Runtime:
         self.backend_name, self.sandbox = self._prepare()
         self.sampled = frozenset(row.constraint for row in self.sandbox.enforcement() if row.by == "sampler")
         self.variables = tuple(self.environment.items())
+        self.judged: dict[tuple[Command, Executable], tuple[tuple[Effect, ...], Decision]] = {}
 
     # -- making it live -------------------------------------------------------------------------------------------
 
@@ -223,15 +224,24 @@ class Runtime:
     def _plan(self, command: Command) -> Stage:
         """Resolve, infer, check, decide: the Stage, or the Refusal that says at which step it ended."""
         executable = self._resolve(command.program)
-        found = effects.infer(command, executable, self.access.cwd, self.effects)
-        capabilities.check(found, self.ceiling, host.canonicalise)
-        policy.require_allowed(
-            policy.decide(self.spec.policy, Subject(command=command, executable=executable, effects=found))
-        )
+        found, decision = self._judge(command, executable)
+        capabilities.check(found, self.ceiling, host.canonicalise)  # where paths lead may change: asked every time
+        policy.require_allowed(decision)
         require_visible(self.sandbox, executable)
         return Stage(
             executable=executable, arguments=command.arguments, cwd=self.access.cwd, environment=self.variables
         )
+
+    def _judge(self, command: Command, executable: Executable) -> tuple[tuple[Effect, ...], Decision]:
+        """Effects and verdict: functions of the command, the program and the manifest alone, so the last ones are kept."""
+        key = (command, executable)
+        if key not in self.judged:
+            found = effects.infer(command, executable, self.access.cwd, self.effects)
+            subject = Subject(command=command, executable=executable, effects=found)
+            if len(self.judged) >= 64 or executable.content is not None:
+                self.judged.clear()
+            self.judged[key] = (found, policy.decide(self.spec.policy, subject))
+        return self.judged[key]
 
     def _outcome(
         self, request: Request, ran: list[tuple[Stage, Exit, float]], pump: Pump, out: Channel, err: Channel, wall: float

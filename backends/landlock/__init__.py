@@ -50,7 +50,7 @@ class LandlockBackend:
         finally:
             sandbox.close()
 
-    def prepare(self, access: Access, *, ahead: int = 1) -> LandlockSandbox:
+    def prepare(self, access: Access, *, ahead: int = 2) -> LandlockSandbox:
         """ahead: how many instances are kept armed (0: made when asked for)."""
         return LandlockSandbox(access, ahead)
 

@@ -230,6 +230,8 @@ class Worker:
         mine = self.factory.owner == os.getpid()
         if mine and not self.alone and self.factory.namespaced:
             self._kill()
+        if mine:
+            self._refill()
         for end in (self.control, *self.runners):
             if end is not None:
                 end.close()  # without a pid namespace init now sweeps its descendants, then ends
@@ -238,11 +240,12 @@ class Worker:
             poller.register(self.pidfd, select.POLLIN)
             poller.poll()
         os.close(self.pidfd)
-        if mine:
-            try:
-                self.factory.refill()
-            except IsolationError:
-                pass  # the next take() says so, to somebody who wants a worker
+
+    def _refill(self) -> None:
+        try:
+            self.factory.refill()
+        except IsolationError:
+            pass  # the next take() says so, to somebody who wants a worker
 
 
 def _status(status: int) -> Status:

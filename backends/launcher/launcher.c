@@ -406,6 +406,7 @@ static void drop_privileges(int socket) {
 static void confine(int socket, int ruleset) {
     const struct limit *limits = table(config->limits);
     setsid();
+    sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
     umask(config->umask);
     for (uint32_t i = 0; i < config->limit_count; i++) {
         struct rlimit value = {limits[i].soft, limits[i].hard}, now;
@@ -422,11 +423,8 @@ static void confine(int socket, int ruleset) {
     sigset_t empty;
     sigemptyset(&empty);
     sigprocmask(SIG_SETMASK, &empty, NULL);
-    if (config->bpf_count) {
-        struct sock_fprog program = {(unsigned short)config->bpf_count,
-                                     (struct sock_filter *)(uintptr_t)table(config->bpf)};
-        if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)) fail(socket, S_SECCOMP, errno);
-    }
+    struct sock_fprog program = {(unsigned short)config->bpf_count, (struct sock_filter *)(uintptr_t)table(config->bpf)};
+    if (config->bpf_count && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)) fail(socket, S_SECCOMP, errno);
 }
 
 static int same_file(const char *path, const struct start *want) {
@@ -862,6 +860,8 @@ int main(void) {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
+    /* We never preempt the host or a command when we wake: what we do then (end, arm the next) can wait for a free CPU. */
+    sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
     setsid(); /* a Ctrl-C at the caller's terminal is the host's to handle, not ours to die of */
     load_config(host);
     int owner = (int)syscall(SYS_PIDFD_OPEN, config->host_pid, 0), self = (int)syscall(SYS_PIDFD_OPEN, getpid(), 0);

@@ -106,12 +106,16 @@ def _shown(line: str) -> str:
     import re
 
     words_of = re.compile(_WORD).findall
+    plain = "\b" not in line and _ERASE not in line
     lost: list[str] = []
     cells: list[str] = []
     last, words, covered = "", _NO_WORDS, False
     for stroke in line.rstrip("\r").split("\r"):
-        _paint(cells, stroke)
-        if stroke.isspace() or not stroke.strip(_BLANK):
+        if plain:
+            cells[: len(stroke)] = stroke
+        else:
+            _paint(cells, stroke)
+        if not stroke.strip(_BLANK):
             covered = True
             continue
         now = frozenset(words_of(stroke)) if len(stroke) > 1 or stroke == SECRET else _NO_WORDS
@@ -126,9 +130,6 @@ def _shown(line: str) -> str:
 
 def _paint(cells: list[str], stroke: str) -> None:
     """Write over the line from its first column on. Lists are changed in place: a long line costs nothing per stroke."""
-    if "\b" not in stroke and _ERASE not in stroke:
-        cells[: len(stroke)] = stroke
-        return
     column = 0
     for char in stroke:
         if char == "\b":
