@@ -145,6 +145,9 @@ def _paint(cells: list[str], stroke: str) -> None:
 
 
 def _alone(stroke: str) -> str:
+    stroke = stroke.replace(_ERASE, "")
+    if "\b" not in stroke:
+        return stroke.rstrip(" ")
     cells: list[str] = []
-    _paint(cells, stroke.replace(_ERASE, ""))
+    _paint(cells, stroke)
     return "".join(cells).rstrip(" ")
