@@ -31,7 +31,7 @@ _FILE = ("file", {"help": "the declaration"})
 
 
 def call(argv: list[str]) -> int:
-    """0 for a result, 1 for an error result (refusal, limit), 65 where the declaration is not authorised or wrong."""
+    """0 for a result, 1 for an error result (refusal, limit, nonzero="error"), 65 where the declaration is not authorised or wrong."""
     from ..registry import Registry
 
     options = _parser(
@@ -46,7 +46,7 @@ def call(argv: list[str]) -> int:
     ) as registry:
         result = registry.call(options.tool, payload)
     print(json.dumps(result.to_json(), ensure_ascii=False, indent=2) if options.json else result.render())
-    return 0 if result.error is None else 1
+    return 0 if result.failure() is None else 1
 
 
 def _payload(text: str) -> str:
