@@ -2,7 +2,7 @@
 # The whole suite: as we are; as root also as an ordinary user; and where user namespaces are refused.
 set -eu
 cd "$(dirname "$0")/.."
-sandbox_suites="tests/escape tests/e2e tests/contract"
+sandbox_suites="tests/escape tests/e2e tests/contract tests/fault"
 failed=0
 
 .venv/bin/python -m pytest "$@" || failed=1

@@ -406,7 +406,6 @@ static void drop_privileges(int socket) {
 static void confine(int socket, int ruleset) {
     const struct limit *limits = table(config->limits);
     setsid();
-    sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
     umask(config->umask);
     for (uint32_t i = 0; i < config->limit_count; i++) {
         struct rlimit value = {limits[i].soft, limits[i].hard}, now;
@@ -544,11 +543,13 @@ static void reap(int host) {
             for (uint32_t k = 0; k < config->counter_count; k++)
                 p.counters[k] = read_counter(counter_fds[k], text(counters[k].key));
             (void)!send(host, &p, sizeof p, MSG_NOSIGNAL);
+            if (p.flags & 1) sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0}); /* our own end can wait */
         }
 }
 
 static void spawn(int host, int stage, int socket, int ruleset) {
     if (stage < 0 || stage >= MAX_STAGES) { put(host, P_ERROR, S_START, EINVAL); return; }
+    if (stage) sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
     pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (pid == 0) run(socket, ruleset);
     if (pid < 0) put(host, P_ERROR, S_CLONE, errno);
@@ -662,6 +663,7 @@ static _Noreturn void init(int host, int runner, int factory, const int *groups)
     for (uint32_t i = 0; i < config->group_count; i++) close(groups[i]);
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     prctl(PR_SET_NAME, "fumehood-init", 0, 0, 0);
+    sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
     if (!(config->flags & F_PIDNS)) prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (config->flags & F_UTSNS) (void)!sethostname("fumehood", 8);
     if (config->flags & F_MOUNTNS) finish_view(host);
@@ -860,7 +862,7 @@ int main(void) {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    /* We never preempt the host or a command when we wake: what we do then (end, arm the next) can wait for a free CPU. */
+    /* Never preempt the host or a command when we wake: arming the next can wait for a free CPU. */
     sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
     setsid(); /* a Ctrl-C at the caller's terminal is the host's to handle, not ours to die of */
     load_config(host);
