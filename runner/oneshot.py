@@ -251,6 +251,7 @@ def build_environment(job: Job, access: Access) -> dict[str, str]:
     values["HOME"] = access.home
     values["PATH"] = environment.clean_path(values.get("PATH", ""))
     values.pop("TMPDIR", None)  # the caller's own, outside every root
+    values["TERM"] = os.environ.get("TERM", "dumb")
     return {**values, **job.environment}
 
 

@@ -62,6 +62,7 @@ class Runtime:
         self._pin()
         self.backend_name, self.sandbox = self._prepare()
         self.sampled = frozenset(row.constraint for row in self.sandbox.enforcement() if row.by == "sampler")
+        self._fit_environment()
         self.variables = tuple(self.environment.items())
         self.judged: dict[tuple[Command, Executable], tuple[tuple[Effect, ...], Decision]] = {}
 
@@ -70,6 +71,15 @@ class Runtime:
     def resolve_path(self, expression: str) -> str:
         """A path expression's absolute form; links are resolved where it matters, not here."""
         return resolve_expression(expression, self.bases)
+
+    def _fit_environment(self) -> None:
+        """Inherited folders as they are inside: the home at its real path, no temporary folder of the host's."""
+        written = {operation.name for operation in self.spec.environment.operations if operation.kind == "set"}
+        if "HOME" in self.environment and "HOME" not in written:
+            self.environment["HOME"] = self.access.home
+        folder = os.path.realpath(self.environment.get("TMPDIR", "/tmp"))
+        if "TMPDIR" not in written and not any(host.inside(folder, root) for root in self.access.write):
+            self.environment.pop("TMPDIR", None)
 
     def _search_path(self) -> tuple[str, ...]:
         declared = self.spec.resolver.search_path
