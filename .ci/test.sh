@@ -1,30 +1,45 @@
 #!/bin/sh
-# The whole suite: as we are; as root also as an ordinary user; and where user namespaces are refused.
+# The whole suite: as we are; where user namespaces are refused; and, as root, both again as an ordinary user.
 set -eu
 cd "$(dirname "$0")/.."
-sandbox_suites="tests/escape tests/e2e tests/contract tests/fault"
+user=fumehood-test
 failed=0
 
-.venv/bin/python -m pytest "$@" || failed=1
+main() {
+    echo "== the whole suite as $(id -un)"
+    .venv/bin/python -m pytest "$@" || failed=1
+    echo "== the sandbox as $(id -un), user namespaces refused"
+    .venv/bin/python tests/escape/nousers.py .venv/bin/python -m pytest -q tests/escape tests/e2e || failed=1
+    if [ "$(id -u)" = 0 ]; then as_ordinary_user; fi
+    exit "$failed"
+}
 
-echo "== sandbox suites where user namespaces are refused"
-.venv/bin/python tests/escape/nousers.py .venv/bin/python -m pytest -q tests/escape || failed=1
-
-if [ "$(id -u)" = 0 ]; then
-    echo "== sandbox suites as an ordinary user"
-    user=fumehood-test
+as_ordinary_user() {
     id "$user" >/dev/null 2>&1 || useradd --system --create-home --shell /bin/sh "$user"
-    home=$(getent passwd "$user" | cut -d: -f6)
-    copy="$home/checkout"
-    rm -rf "$copy"
-    mkdir -p "$copy"
-    git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy"
-    chown -R "$user" "$copy"
+    copy="$(getent passwd "$user" | cut -d: -f6)/checkout"
+    copy_checkout
     # Our own interpreter may lie in a folder only root can enter: this user gets the distribution's.
-    su "$user" -c "cd '$copy' && PYTHON=/usr/bin/python3 .ci/setup.sh" || failed=1
-    # shellcheck disable=SC2086
-    su "$user" -c "cd '$copy' && .venv/bin/python -m pytest -q $sandbox_suites" || failed=1
-    echo "== the same, user namespaces refused"
-    su "$user" -c "cd '$copy' && .venv/bin/python tests/escape/nousers.py .venv/bin/python -m pytest -q tests/escape" || failed=1
-fi
-exit "$failed"
+    if theirs PYTHON=/usr/bin/python3 .ci/setup.sh --tests; then
+        echo "== the sandbox as $user"
+        theirs .venv/bin/python -m pytest -q tests/escape tests/e2e tests/contract tests/fault || failed=1
+        echo "== the sandbox as $user, user namespaces refused"
+        theirs .venv/bin/python tests/escape/nousers.py .venv/bin/python -m pytest -q tests/escape tests/e2e || failed=1
+    else
+        failed=1
+    fi
+}
+
+copy_checkout() { # What belongs to the project, readable by that user; an environment made before is kept.
+    mkdir -p "$copy"
+    find "$copy" -mindepth 1 -maxdepth 1 ! -name .venv -exec rm -rf {} +
+    git -c safe.directory="$PWD" ls-files -z --cached --others --exclude-standard |
+        while IFS= read -r -d '' name; do printf '%s\0' "$name"; done |
+        xargs -0 cp --parents -t "$copy"
+    chown -R "$user" "$copy"
+}
+
+theirs() { # theirs [NAME=VALUE…] COMMAND…: in that user's copy; folders of ours that the environment names are not theirs
+    su "$user" -c "cd '$copy' && env -u XDG_CACHE_HOME -u TMPDIR $*"
+}
+
+main "$@"

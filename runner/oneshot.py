@@ -54,7 +54,8 @@ class Job(Record):
 def perform(job: Job, *, passthrough: bool = False) -> Outcome:
     """Run the job. Raises RunnerError when it could not be set up; what the command did is in the Outcome.
 
-    passthrough: the command gets this process's own stdin, stdout and stderr, and nothing is captured.
+    passthrough: the command gets this process's own stdin, stdout and stderr, and nothing is captured; the caller has
+    made sure that these three are its own (a closed one would be the next socket of ours).
     """
     _check(job)
     access = plan_access(job)
@@ -175,7 +176,7 @@ def plan_access(job: Job) -> Access:
     cwd = _cwd(job, (*read, *write))
     if not read and not write:
         read = (cwd,)
-    home = os.path.realpath(os.environ.get("HOME") or "/")
+    home = home_of(os.environ)
     hide = tuple(os.path.realpath(path) for path in job.hide)
     path = {**os.environ, **job.environment}.get("PATH", environment.DEFAULT_PATH)
     tools = toolchains.discover(path, home)
@@ -207,6 +208,20 @@ def _required(job: Job) -> frozenset[str]:
     return frozenset(names | {name for name in job.limits if name in _DECLARED})
 
 
+def home_of(environ: Mapping[str, str]) -> str:
+    """The caller's home folder; where that is unknown or `/`, one that exists only inside."""
+    home = environ.get("HOME", "")
+    if not home.startswith("/"):
+        import pwd
+
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            home = "/"
+    real = os.path.realpath(home)
+    return real if real != "/" else "/home/user"
+
+
 def _root(path: str) -> str:
     real = os.path.realpath(path)
     if not os.path.exists(real):
@@ -223,7 +238,10 @@ def _cwd(job: Job, roots: tuple[str, ...]) -> str:
         if roots and not any(inside(real, root) for root in roots):
             raise IsolationError(f"the working folder `{job.cwd}` is outside the roots", remedy="grant it, or name another")
         return real
-    here = os.path.realpath(".")
+    try:
+        here = os.path.realpath(os.getcwd())
+    except FileNotFoundError as error:
+        raise UsageError("the current folder no longer exists", remedy="change to one that does, or give `--cwd`") from error
     if not roots or any(inside(here, root) for root in roots):
         return here
     first = roots[0]

@@ -18,7 +18,7 @@ from .execution.ending import breach_of, failure_of
 from .execution.pump import Pump
 from .model.command import Access, Command, Request, Stage
 from .model.outcome import CommandEntry, Outcome, Usage
-from .oneshot import captures, require_visible, total_memory
+from .oneshot import captures, home_of, require_visible, total_memory
 from .output.redact import Redactor, slack
 from .planning import limits as limit_table
 from .planning.hidden import default_hidden
@@ -90,7 +90,7 @@ class Runtime:
     def _access(self, environ: Mapping[str, str]) -> Access:
         declared = self.spec.capabilities
         read, write = self._roots(declared.read, environ), self._roots(declared.write, environ)
-        home = os.path.realpath(self.environment.get("HOME") or self.bases["home"])
+        home = home_of({"HOME": self.environment.get("HOME") or self.bases["home"]})
         hidden = tuple(os.path.realpath(self.resolve_path(path)) for path in declared.hide)
         aliases = tuple(place for alias in self.aliases for place in toolchains.companion(os.path.realpath(alias.path), home))
         tools = tuple(dict.fromkeys((*toolchains.discover(":".join(self.search_path), home), *aliases)))

@@ -71,6 +71,7 @@ class _Builder:
         wanted = ["/tmp", self.access.home] if self.access.private_tmp else [self.access.home]
         if any(below(root, "/var/tmp") for root in (*grants, *self.access.tools)):
             wanted.append("/var/tmp")  # a root lies in it; otherwise it is a link to /tmp
+        wanted.append("/dev/shm")
         for path in wanted:
             if path != "/" and not any(below(path, root) for root in grants):
                 self.private.append(path)
@@ -110,7 +111,7 @@ class _Builder:
         self.accounts()
         if self.access.network:
             self.copy("/etc/resolv.conf")
-        self.rules += [("/etc", rights.READ), ("/dev", rights.DEVICE), ("/dev/shm", rights.WRITE)]
+        self.rules += [("/etc", rights.READ), ("/dev", rights.DEVICE)]
 
     def tree(self, path: str) -> None:
         try:
@@ -187,10 +188,10 @@ class _Builder:
     def per_instance(self) -> None:
         fresh = wire.PER_INSTANCE
         for path in sorted(self.private, key=lambda item: item.count("/")):
-            mode, flags = (0o1777, fresh) if path.endswith("/tmp") else (0o755, fresh | wire.OWNED)
+            shared = path.endswith(("/tmp", "/shm"))
+            mode, flags = (0o1777, fresh) if shared else (0o755, fresh | wire.OWNED)
             self.add(wire.TMPFS, path, size=self.tmp_size, mode=mode, flags=flags)
             self.rules.append((path, rights.WRITE))
-        self.add(wire.TMPFS, "/dev/shm", size=self.tmp_size, mode=0o1777, flags=fresh)
         self.add(wire.DEVPTS, "/dev/pts", flags=fresh | wire.OPTIONAL)
         if self.proc:
             self.add(wire.PROC, "/proc", flags=fresh)

@@ -9,8 +9,8 @@
  *              proc, devpts), arms one runner ahead, forks more on request, reaps everything, reports each stage.
  *     runner   forked by init; confines itself completely, then waits for one packet and executes. What is left on the
  *              critical path of a command is one packet and one execve(2).
- *   Ends: a runner ends in execve or reports why not. init ends when its socket closes or the factory dies (PDEATHSIG),
- *   and the kernel then kills the whole pid namespace; without one, init sweeps its descendants as their subreaper.
+ *   Ends: a runner ends in execve or reports why not. init ends when its socket closes or the factory dies, and the
+ *   kernel then kills the whole pid namespace; without one, init sweeps its descendants as their subreaper.
  *   The factory ends when the host's socket closes or the host's pidfd says it is gone.
  *   Trust: everything read here was written by the host; a confined command reaches none of these sockets. init keeps
  *   the right to mount (verified copies are bound in its view), so it is not dumpable and blocks every signal.
@@ -661,7 +661,8 @@ static _Noreturn void init(int host, int runner, int factory, const int *groups)
     for (uint32_t i = 0; i < config->counter_count; i++)
         counter_fds[i] = openat(groups[counters[i].group], text(counters[i].file), O_RDONLY | O_CLOEXEC);
     for (uint32_t i = 0; i < config->group_count; i++) close(groups[i]);
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    /* Our end is everybody's in a pid namespace; without one we must live to sweep, and the pidfd tells us when. */
+    if (config->flags & F_PIDNS) prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     prctl(PR_SET_NAME, "fumehood-init", 0, 0, 0);
     sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
     if (!(config->flags & F_PIDNS)) prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -61,11 +61,12 @@ def entry() -> None:
     import os
 
     code = main()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        code = code or 141
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:  # the caller may have closed it
+                stream.flush()
+        except OSError:
+            code = code or 141
     os._exit(code)
 
 

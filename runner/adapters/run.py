@@ -32,6 +32,7 @@ _PATHS = {"--read": "read", "--write": "write", "--hide": "hide", "--protect": "
 
 def run_command(argv: list[str]) -> int:
     """The exit code of `fumehood run argv`. Every refusal is one line on stderr and code 125 (126/127 as shells do)."""
+    _standard_descriptors()
     try:
         job, show, result_fd = _parse(argv)
     except UsageError as error:
@@ -47,6 +48,16 @@ def run_command(argv: list[str]) -> int:
     if not show and outcome.error is not None:
         print(f"fumehood: {outcome.error[0]}: {outcome.error[1]}", file=sys.stderr)
     return exit_code(outcome)
+
+
+def _standard_descriptors() -> None:
+    """Before anything is opened: a closed 0, 1 or 2 becomes /dev/null, or the next socket of ours would take its number
+    and be handed to the command."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open("/dev/null", os.O_RDWR)  # the lowest free number is this one
 
 
 def _failed(error: RunnerError, show: bool, result_fd: int | None) -> int:
