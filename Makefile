@@ -1,24 +1,26 @@
 # `make demo` and `make test` work on a fresh machine; everything longer than a line is in .ci/.
-.PHONY: demo test full lint bench effects clean setup
-
-setup:
-	@.ci/setup.sh
+.PHONY: demo test full lint bench clean setup setup-tests
 
 demo: setup
 	@.venv/bin/fumehood call examples/search.xml search --authorize any --input '{"arguments":["TODO","runner"]}' --json
 
-test: setup
+test: setup-tests
 	@.ci/test.sh
 
-full: setup
+full: setup-tests
 	@FUMEHOOD_FULL=1 .ci/test.sh
 
-lint: setup
-	@.venv/bin/ruff check .
-	@.venv/bin/mypy
+lint: setup-tests
+	@.ci/lint.sh
 
-bench: setup
+bench: setup-tests
 	@.venv/bin/python -m tests.bench
 
+setup:
+	@.ci/setup.sh
+
+setup-tests:
+	@.ci/setup.sh --tests
+
 clean:
-	@rm -rf .venv build dist backends/launcher/launcher
+	@rm -rf .venv build dist backends/launcher/launcher backends/launcher/fuzz

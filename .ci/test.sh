@@ -33,8 +33,7 @@ copy_checkout() { # What belongs to the project, readable by that user; an envir
     mkdir -p "$copy"
     find "$copy" -mindepth 1 -maxdepth 1 ! -name .venv -exec rm -rf {} +
     git -c safe.directory="$PWD" ls-files -z --cached --others --exclude-standard |
-        while IFS= read -r -d '' name; do printf '%s\0' "$name"; done |
-        xargs -0 cp --parents -t "$copy"
+        tar --create --null --files-from=- --ignore-failed-read | tar --extract --directory="$copy"
     chown -R "$user" "$copy"
 }
 

@@ -689,9 +689,8 @@ static struct { pid_t pid; unsigned serial; int net; } living[MAX_INSTANCES];
  * one. So each serves one instance at a time and, once that is dead with every socket it had, the next. */
 static struct { int fd, busy; } nets[MAX_NETS];
 static int net_count, net_now = -1;
-static int group_roots[8];
 static unsigned serial;
-static int highest; /* slots in use lie below */
+static int group_roots[8], highest; /* slots in use lie below `highest` */
 
 static void group_name(char *name, size_t size, unsigned number) {
     snprintf(name, size, "fumehood-%d-%d-%u", config->host_pid, getpid(), number);
