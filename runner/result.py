@@ -106,6 +106,7 @@ class Result(_Closed):
     error: ErrorResult | None = None
     _mode: Mode = PrivateAttr("combined")
     _nonzero: Nonzero = PrivateAttr("result")
+    _combined: str | None = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _status_tells_whether_it_started(self) -> Self:
@@ -143,6 +144,8 @@ class Result(_Closed):
             error=_make(ErrorResult, code=error[0], message=_line(error[1], redactor)) if error else None,
         )
         result._mode, result._nonzero = mode, nonzero
+        if redactor and mode == "combined" and out.text and err.text:
+            result._combined = redactor(out.text + err.text)  # a secret may stand half in each
         return result
 
     @classmethod
@@ -173,7 +176,9 @@ class Result(_Closed):
     def _shown(self) -> str | dict[str, Any]:
         if self._mode == "structured":
             return self.model_dump(mode="json", include=_FOR_MODELS, exclude=_NOT_FOR_MODELS)
-        return self.stdout if self._mode == "stdout" else self.stdout + self.stderr
+        if self._mode == "stdout":
+            return self.stdout
+        return self.stdout + self.stderr if self._combined is None else self._combined
 
     def structured(self) -> dict[str, Any]:
         """The whole structured object, error apart."""

@@ -63,5 +63,8 @@ def _text(data: bytes, redactor: Redactor | None, *, cut_before: bool = False, c
         text = data.decode("ascii")
     else:
         text = decode(data, cut_before=cut_before, cut_after=cut_after)
-        text = clean(text, redactor.mark if redactor else None)
+        if redactor is None:
+            return clean(text)
+        text = redactor.begin(text) if cut_before else text
+        text = clean(text, lambda part: redactor.mark(part, cut_before=cut_before, cut_after=cut_after))
     return redactor.part(text, cut_before=cut_before, cut_after=cut_after) if redactor else text

@@ -1,7 +1,7 @@
 """Many fixed strings in one text, linear in the text. Strings are compared, never used as patterns.
 
-A few are looked for one after another (the interpreter's own search is linear and skips); many share one pass that asks
-at each place whether the eight characters there begin one of them.
+A few are looked for one after another (the interpreter's own search is linear and skips); many share a pass that asks at
+each place whether the eight characters there begin one of them, and one with four for the shorter ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 
 _MANY = 64
-_KEY = 8
+_KEYS = (8, 4)
 
 
 class Finder:
@@ -26,23 +26,27 @@ class Finder:
         self.longest = max(map(len, self.forms), default=0)
         self._begins = sorted(self.forms)
         self._ends = sorted(form[::-1] for form in self.forms)
-        keyed = [form for form in self.forms if len(form) >= _KEY] if len(self.forms) > _MANY else []
-        self._single = tuple(self.forms.difference(keyed))
-        self._lengths: dict[str, list[int]] = {}
-        for length in sorted({len(form) for form in keyed}, reverse=True):
-            for key in {form[:_KEY] for form in keyed if len(form) == length}:
-                self._lengths.setdefault(key, []).append(length)
+        self._lengths: dict[int, dict[str, list[int]]] = {}
+        single = set(self.forms)
+        for size in _KEYS:
+            keyed = {form for form in single if len(form) >= size}
+            if len(keyed) > _MANY:
+                self._lengths[size] = _lengths_of(keyed, size)
+                single -= keyed
+        self._single = tuple(single)
 
     def spans(self, text: str) -> list[Span]:
         """Where they stand; may overlap and is in no order."""
         found = [span for form in self._single for span in _each(text, form)]
-        return found + self._keyed_spans(text) if self._lengths else found
+        for size, lengths in self._lengths.items():
+            found += self._keyed_spans(text, size, lengths)
+        return found
 
-    def _keyed_spans(self, text: str) -> list[Span]:
+    def _keyed_spans(self, text: str, size: int, lengths: dict[str, list[int]]) -> list[Span]:
         found: list[Span] = []
-        lengths, forms = self._lengths, self.forms
-        for at in [at for at in range(len(text) - _KEY + 1) if text[at : at + _KEY] in lengths]:
-            for length in lengths[text[at : at + _KEY]]:
+        forms = self.forms
+        for at in [at for at in range(len(text) - size + 1) if text[at : at + size] in lengths]:
+            for length in lengths[text[at : at + size]]:
                 if text[at : at + length] in forms:
                     _append(found, (at, at + length))
                     break
@@ -63,6 +67,14 @@ def merge(spans: Iterable[Span]) -> list[Span]:
     for span in sorted(spans):
         _append(merged, span)
     return merged
+
+
+def _lengths_of(forms: set[str], size: int) -> dict[str, list[int]]:
+    """Per beginning of that size, how long the forms with it are, longest first."""
+    lengths: dict[str, list[int]] = {}
+    for length, key in sorted({(len(form), form[:size]) for form in forms}, reverse=True):
+        lengths.setdefault(key, []).append(length)
+    return lengths
 
 
 def _append(spans: list[Span], span: Span) -> None:
@@ -88,8 +100,13 @@ def _each(text: str, form: str) -> list[Span]:
 def _overlap(text: str, ordered: list[str]) -> int:
     """The longest ending of text that is the beginning, and not all, of one of the sorted strings."""
     for at in range(len(text)):
-        part = text[at:]
-        place = bisect_right(ordered, part)
-        if place < len(ordered) and ordered[place].startswith(part):
-            return len(part)
+        # A short look first: comparing all the rest at each place would be quadratic in a long secret.
+        if _begins(ordered, text[at : at + 32]) and _begins(ordered, text[at:]):
+            return len(text) - at
     return 0
+
+
+def _begins(ordered: list[str], part: str) -> bool:
+    """Whether one of the sorted strings begins with part and is longer."""
+    place = bisect_right(ordered, part)
+    return place < len(ordered) and ordered[place].startswith(part)

@@ -8,14 +8,17 @@ reversed, compressed, encrypted, base32, spelled out; shorter secrets in encoded
 from __future__ import annotations
 
 from ..model.record import Record
-from .terminal import clean
+from .terminal import ERASE, ERASE_ALL, clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ENCODED_FROM = 8  # bytes, and characters of a form
-JOINERS = dict.fromkeys((0x034F, 0x200C, 0x200D, *range(0xFE00, 0xFE10)))  # invisible, yet allowed in text
+JOINERS = dict.fromkeys((
+    0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x200C, 0x200D, 0x3164, *range(0xFE00, 0xFE10),
+    0xFFA0, *range(0xE0100, 0xE01F0), ord(ERASE), ord(ERASE_ALL),
+))  # invisible (Unicode: Default_Ignorable_Code_Point), yet allowed in text; ERASE until lines are resolved  # fmt: skip
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")  # RFC 3986, 2.3
 _SHELL_SAFE = _UNRESERVED | frozenset("/@%+=:,")
 
@@ -66,14 +69,15 @@ def _quoted(data: bytes) -> set[str]:
 
     text = data.decode("utf-8", "replace")
     json = {dumps(text, ensure_ascii=plain)[1:-1] for plain in (True, False)}
+    json |= {form.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e") for form in json}
     json |= {form.replace("/", "\\/") for form in json} | {dumps(form)[1:-1] for form in json}
-    python = repr(text)[1:-1]
+    python = {repr(text)[1:-1], repr(data)[2:-1]}
     marked = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     shell = {text.replace("'", "'\\''"), text.replace("'", "'\"'\"'"), text.replace("\\", "\\\\").replace("'", "\\'")}
     shell.add("".join(char if char in _SHELL_SAFE or ord(char) > 126 else "\\" + char for char in text))
     shell.add("".join("\\" + char if char in '\\"$`' else char for char in text))
     html = {marked, marked.replace('"', "&quot;").replace("'", "&#x27;"), marked.replace('"', "&#34;").replace("'", "&#39;")}
-    return {*json, python, *html, *shell, *_percent(data)}
+    return {*json, *python, *html, *shell, *_percent(data)}
 
 
 def _percent(data: bytes) -> set[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .finder import Finder, Span, merge
 from .forms import JOINERS, forms_of
-from .terminal import SECRET, sequence_rest
+from .terminal import SECRET, clean, sequence_rests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DEFAULT_REPLACEMENT = "[REDACTED]"
 _COVERS = "█▓▒░■◆●"
+_REPAINT = dict.fromkeys(map(ord, "\r\b"))
 
 
 class Redactor:
@@ -37,15 +38,31 @@ class Redactor:
         spans = self._spans(text)
         return self._replaced(text, spans, 0, len(text)) if spans else text
 
-    def mark(self, text: str) -> str:
-        """SECRET for each secret: one cell, so that a line resolved afterwards shows none of its characters."""
-        return _join(text, self._spans(text), 0, len(text), SECRET)
+    def mark(self, text: str, *, cut_before: bool = False, cut_after: bool = False) -> str:
+        """SECRET for each secret: one cell, so that a line resolved afterwards shows none of its characters.
+
+        The rest of a secret at a cut goes now already: once something is painted over it, it would not be recognised.
+        """
+        start, stop = self._whole(text, cut_before, cut_after)
+        return _join(text, self._spans(text), start, stop, SECRET)
+
+    def begin(self, text: str) -> str:
+        """Unfiltered text behind a cut: without the rest of a sequence, if a piece of a secret stands behind that."""
+        for skip in sorted(sequence_rests(text))[1:]:
+            if self._open_start_at(clean(text[skip:].translate(_REPAINT))):
+                return text[skip:]
+        return text
 
     def part(self, text: str, *, cut_before: bool = False, cut_after: bool = False) -> str:
         """Redacted, and without the rest of a secret at a side where the stream went on."""
+        start, stop = self._whole(text, cut_before, cut_after)
+        return self._replaced(text, self._spans(text), start, stop)
+
+    def _whole(self, text: str, cut_before: bool, cut_after: bool) -> Span:
+        """Where text holds no piece of a secret that is cut."""
         start = self._open_start(text) if cut_before else 0
         stop = len(text) - self._open_end(text) if cut_after else len(text)
-        return self._replaced(text, self._spans(text), start, max(start, stop))
+        return start, max(start, stop)
 
     def _replaced(self, text: str, spans: list[Span], start: int, stop: int) -> str:
         done = _join(text, spans, start, stop, self.replacement)
@@ -71,9 +88,8 @@ class Redactor:
 
     def _open_start(self, text: str) -> int:
         """Also behind the rest of a colour sequence, which may have stood inside the secret."""
-        skip = sequence_rest(text)
-        behind = self._open_start_at(text[skip:])
-        return max(self._open_start_at(text), skip + behind if behind else 0)
+        found = [(skip, self._open_start_at(text[skip:])) for skip in sequence_rests(text)]
+        return max((skip + behind for skip, behind in found if behind), default=0)
 
     def _open_start_at(self, text: str) -> int:
         thin = _thin(text)

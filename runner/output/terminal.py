@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECRET = "\ufdd0"  # stands for a secret while lines are resolved; noncharacters of the input itself are replaced before
-_ERASE = "\ufdd1"  # CSI K: to the end of the line
+ERASE = "\ufdd1"  # CSI K: to the end of the line
+ERASE_ALL = "\ufdd2"  # CSI 2K: all of it
 _NONCHARACTERS = range(0xFDD0, 0xFDF0)
 _INVISIBLE = (
     0x00AD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF,
-    *range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080),
+    *range(0xFFF0, 0xFFFC), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE0100),
 )  # fmt: skip
 _ACTIVE = (0x07, 0x08, 0x0D, 0x18, 0x1A, 0x1B, 0x90, 0x98, *range(0x9B, 0xA0))  # what begins, ends or overwrites
 _LINE_ENDS = (0x85, 0x2028, 0x2029)
@@ -33,7 +34,7 @@ _INERT: dict[int, str | None] = {
     **dict.fromkeys(_LINE_ENDS, "\n"),
     **dict.fromkeys(_NONCHARACTERS, "\ufffd"),
 }
-_REST: dict[int, str | None] = dict.fromkeys((*_ACTIVE, ord(_ERASE)))
+_REST: dict[int, str | None] = dict.fromkeys((*_ACTIVE, ord(ERASE)))
 
 # Every class excludes what follows it, so nothing is ever matched twice.
 _SEQUENCE = (
@@ -44,7 +45,7 @@ _SEQUENCE = (
 _ERASE_RIGHT, _ERASE_LINE = "(?:\x1b\\[|\x9b)0?K", "(?:\x1b\\[|\x9b)2K"
 _WORD = "[^\\W\\d_]{2,}|" + SECRET
 _NO_WORDS: frozenset[str] = frozenset()
-_BLANK = " \t\b" + _ERASE
+_BLANK = " \t\b" + ERASE
 
 
 def clean(text: str, mark: Callable[[str], str] | None = None) -> str:
@@ -57,8 +58,8 @@ def clean(text: str, mark: Callable[[str], str] | None = None) -> str:
         return text
     mark = mark or str
     text = _without_sequences(mark(text.translate(_INERT))).replace("\r\n", "\n")
-    if "\r" in text or "\b" in text:
-        text = _resolved(mark(text))
+    if "\r" in text or "\b" in text or ERASE_ALL in text:
+        text = _resolved(mark(text).replace(ERASE_ALL, "\r" + ERASE))
     return text.translate(_REST)
 
 
@@ -70,9 +71,20 @@ def visible(text: str) -> str:
     return "".join(_escaped(char) if ord(char) in _INERT or ord(char) in _REST else char for char in text)
 
 
-def sequence_rest(text: str) -> int:
-    """How many characters at the start could be the end of a CSI sequence that was cut before."""
-    at = 0
+def sequence_rests(text: str) -> set[int]:
+    """How many characters at the start could be the end of a sequence that was cut before; none of it is one too.
+
+    Of ESC or CSI: parameters and a final character, also when the cut was between ESC and `[`. Of a control string: all
+    up to its end on the same line.
+    """
+    string = next((at for at, char in enumerate(text) if char in "\n\x07\x9c\x1b"), len(text))
+    rests = {0, _csi_rest(text, 0), _csi_rest(text, 1) if text[:1] == "[" else 0}
+    if text[string : string + 1] in ("\x07", "\x9c"):
+        rests.add(string + 1)
+    return rests | {string + 2} if text.startswith("\x1b\\", string) else rests
+
+
+def _csi_rest(text: str, at: int) -> int:
     while at < len(text) and "\x20" <= text[at] <= "\x3f":
         at += 1
     return at + 1 if at < len(text) and "\x40" <= text[at] <= "\x7e" else 0
@@ -93,7 +105,7 @@ def _without_sequences(text: str) -> str:
     import re  # only hostile or colourful output pays for it
 
     if "\r" in text:
-        text = re.sub(_ERASE_LINE, "\r" + _ERASE, re.sub(_ERASE_RIGHT, _ERASE, text))
+        text = re.sub(_ERASE_LINE, ERASE_ALL, re.sub(_ERASE_RIGHT, ERASE, text))
     return re.sub(_SEQUENCE, "", text)
 
 
@@ -106,7 +118,7 @@ def _shown(line: str) -> str:
     import re
 
     words_of = re.compile(_WORD).findall
-    plain = "\b" not in line and _ERASE not in line
+    plain = "\b" not in line and ERASE not in line
     lost: list[str] = []
     cells: list[str] = []
     last, words, covered = "", _NO_WORDS, False
@@ -134,7 +146,7 @@ def _paint(cells: list[str], stroke: str) -> None:
     for char in stroke:
         if char == "\b":
             column = max(0, column - 1)
-        elif char == _ERASE:
+        elif char == ERASE:
             del cells[column:]
         elif column < len(cells):
             cells[column] = char
@@ -145,7 +157,7 @@ def _paint(cells: list[str], stroke: str) -> None:
 
 
 def _alone(stroke: str) -> str:
-    stroke = stroke.replace(_ERASE, "")
+    stroke = stroke.replace(ERASE, "")
     if "\b" not in stroke:
         return stroke.rstrip(" ")
     cells: list[str] = []

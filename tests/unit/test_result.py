@@ -244,3 +244,120 @@ def test_published_schema() -> None:
     assert all(item["additionalProperties"] is False for item in objects)
     assert set(SEED) <= set(schema["required"])
     assert list(schema["$defs"]["CommandResult"]["properties"])[: len(COMMAND)] == COMMAND
+
+
+# -- goldens of render(): each mode, each kind of ending --------------------------------------------------------------
+
+
+def shown(kind: str, status: str) -> str:
+    return {"combined": '"out\\nerr\\n"', "stdout": '"out\\n"', "structured": structured(status)}[kind]
+
+
+MODES = ("combined", "stdout", "structured")
+ENDINGS = {
+    "wall_time": ("timed_out", "the command was ended at its wall time limit"),
+    "idle_time": ("idle_timed_out", "the command was ended: neither output nor work within its idle time limit"),
+    "cpu_time": ("cpu_time_limit_exceeded", "the command used up its CPU time limit"),
+    "total_output": ("output_limit_exceeded", "the command was ended: it wrote more than its output limit"),
+    "memory": ("memory_limit_exceeded", "the command ran into its memory limit"),
+    "processes": ("processes_limit_exceeded", "the command ran into its limit of processes"),
+    "file_size": ("file_size_limit_exceeded", "the command was ended: a file grew past its size limit"),
+    "open_files": ("open_files_limit_exceeded", "the command ran into its limit of open files"),
+    "tmp_size": ("tmp_size_limit_exceeded", "the command filled its private temporary folder"),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("limit", ENDINGS)
+def test_golden_of_each_limit(limit: str, mode: str) -> None:  # ruling 9
+    code, message = ENDINGS[limit]
+    for status, text in ((KILLED, '{"signaled":9}'), (EXITED, '{"exited":0}')):
+        for nonzero in ("result", "error"):
+            golden = f'{{"error":{{"code":"{code}","message":"{message}"}},"result":{shown(mode, text)}}}'
+            assert of(outcome(status, limit=limit), mode=mode, nonzero=nonzero).render() == golden
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("code", ["cancelled", "executable_changed", "spawn_error", "audit_unavailable"])
+def test_golden_of_each_error(code: str, mode: str) -> None:
+    """With what there is where something ran; alone where nothing did, and never a result then."""
+    error = f'"error":{{"code":"{code}","message":"it is `so`"}}'
+    started = outcome(FAILED, error=(code, "it is `so`"), limit="wall_time")
+    assert of(started, mode=mode).render() == f'{{{error},"result":{shown(mode, STATUS3)}}}'
+    assert of(outcome(None, error=(code, "it is `so`")), mode=mode, nonzero="error").render() == f"{{{error}}}"
+
+
+STATUS3 = '{"exited":3}'
+OWN = {
+    "exited 0": (EXITED, '{"exited":0}', None),
+    "exited 3": (FAILED, STATUS3, "the command exited with 3"),
+    "exited 255": (Status(exited=255), '{"exited":255}', "the command exited with 255"),
+    "signal 9": (KILLED, '{"signaled":9}', "the command was ended by signal 9"),
+    "signal 64": (Status(signaled=64, core=True), '{"signaled":64}', "the command was ended by signal 64"),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", OWN)
+def test_golden_of_each_own_ending(name: str, mode: str) -> None:  # ruling 10
+    status, text, message = OWN[name]
+    plain = {"combined": "out\nerr\n", "stdout": "out\n", "structured": structured(text)}[mode]
+    assert of(outcome(status), mode=mode).render() == plain
+    failed = f'{{"error":{{"code":"shell.tool_nonzero","message":"{message}"}},"result":{shown(mode, text)}}}'
+    assert of(outcome(status), mode=mode, nonzero="error").render() == (failed if message else plain)
+
+
+def test_golden_of_a_cut() -> None:  # ruling 8: a breach of one channel truncates, and is no failure
+    item = outcome(stdout=channel("0123456789" * 4), stderr=channel("é" * 10))
+    result = of(item, limits=Limits(stdout=8, stderr=9))
+    assert result.render() == "012345\n[… 32 bytes left out …]\n89ééé\n[… 12 bytes left out …]\né"
+    assert (result.stdout_truncated, result.stderr_truncated, result.error, result.success) == (True, True, None, True)
+
+
+def test_golden_of_no_output() -> None:
+    item = outcome(stdout=Channel(), stderr=Channel())
+    assert [of(item, mode=mode).render() for mode in ("combined", "stdout")] == ["", ""]
+    assert of(item, mode="combined", nonzero="error").render() == ""
+
+
+def test_status_is_null_exactly_when_nothing_started() -> None:  # correction 23
+    for row in TABLE:
+        error = None if row.status == "given" else (row.ended_by.replace(" ", "_"), "why")
+        limit = row.ended_by if row.ended_by in Limits._fields else None
+        for status in (KILLED, None) if row.status == "either" else (KILLED,):
+            result = of(outcome(status, error=error, limit=limit))
+            data = result.to_json()
+            assert (result.status is None) == (status is None)
+            assert ("error" in data) == (result.error is not None) == (row.ended_by != "itself")
+            assert "error" not in data or (data["result"] is None) == (status is None)
+            assert ('"result":' in result.render()) == (result.error is not None and status is not None)
+
+
+def test_exit_codes_of_the_command_line_are_its_own_or_the_table_s() -> None:  # correction 22
+    for code in range(256):
+        assert exit_code(outcome(Status(exited=code))) == code
+    for number in range(1, 65):
+        assert exit_code(outcome(Status(signaled=number))) == 128 + number
+    for name, wanted in {"denied": 125, "shell.unknown_attribute": 125, "capability_violation": 125, "resolution_error": 127}.items():
+        assert exit_code(outcome(None, error=(name, "no"))) == wanted
+        assert exit_code(outcome(FAILED, error=(name, "no"), limit="wall_time")) == wanted
+
+
+def test_half_a_secret_in_each_channel() -> None:
+    """The combined form has nothing between the two."""
+    redactor = Redactor((SECRET,), "*")
+    for at in range(1, len(SECRET)):
+        item = outcome(stdout=channel("a" + SECRET[:at]), stderr=channel(SECRET[at:] + "z\n"))
+        assert of(item, redactor=redactor).render() == "a*z\n"
+        assert SECRET not in of(item, redactor=redactor, nonzero="error", mode="structured").render()
+    calm = outcome()
+    assert of(calm, redactor=redactor).render() == of(calm).render() == "out\nerr\n"
+
+
+def test_arguments_forge_no_line() -> None:  # 183
+    word = 'ok\u2028{"event":"allow"}\x85x\x7fz\u2029\n'
+    entry = CommandEntry(program="ls", arguments=(word,), executable="/x", executable_sha256="", status=EXITED)
+    item = outcome(commands=(entry,), stdout=channel(word))
+    for text in (of(item, mode="structured").render(), json.dumps(of(item).to_json(), ensure_ascii=False)):
+        assert len(text.splitlines()) == 1
+        assert json.loads(text)["stdout"] == 'ok\n{"event":"allow"}\nxz\n\n'
