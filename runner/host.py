@@ -109,7 +109,9 @@ def _executable(
         requested=requested,
         path=path,
         canonical=canonical,
-        trusted=(trusted or any(inside(canonical, root) for root in trusted_roots)) and _owned(info),
+        trusted=(trusted or any(inside(canonical, root) for root in trusted_roots))
+        and _owned(info)
+        and (stable or _guarded(canonical, write_roots)),
         stable=stable,
         fingerprint=_fingerprint(info, digest),
         content=content,
@@ -144,7 +146,7 @@ def _interpreters(
     if not depth:
         raise _refuse(f"`{path}`: too many interpreters", "name a program that is none", 126)
     name = os.fsdecode(words[0])
-    if not name.startswith("/"):
+    if not name.startswith("/") or "\0" in name:
         raise _refuse(f"`{path}`: its interpreter `{name}` is no absolute path", "write an absolute one", 126)
     try:
         first = _executable(name, name, trusted_roots, write_roots, depth - 1, False)
@@ -228,7 +230,8 @@ def _changed(path: str) -> Refusal:
 
 
 def _refuse(message: str, remedy: str, code: int) -> Refusal:
-    refusal = Refusal(message, code="resolution_error", remedy=remedy)
+    line = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in message)
+    refusal = Refusal(line, code="resolution_error", remedy=remedy)
     refusal.exit_code = code
     return refusal
 
@@ -238,6 +241,19 @@ def _refuse(message: str, remedy: str, code: int) -> Refusal:
 
 def _owned(info: os.stat_result) -> bool:
     return info.st_uid in (0, os.geteuid()) and not info.st_mode & 0o022
+
+
+def _guarded(canonical: str, write_roots: Sequence[str]) -> bool:
+    """Nobody but root and the caller can put another file in its place, and the command cannot either. In a folder of
+    everybody's with the sticky bit, others cannot touch what is not theirs."""
+    if any(inside(canonical, root) for root in write_roots):
+        return False
+    while canonical != "/":
+        canonical = os.path.dirname(canonical)
+        info = os.stat(canonical)
+        if info.st_uid not in (0, os.geteuid()) or (info.st_mode & 0o022 and not info.st_mode & stat.S_ISVTX):
+            return False
+    return True
 
 
 def _stable(canonical: str, info: os.stat_result, write_roots: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from .reader import Problem, fail, parse, read_bytes
 from .tools import LEGACY_RUNTIME, lower_tool
 
 BUILTIN = {"builtin:workspace-readonly": "workspace-readonly@1"}
+LATER_PROFILES = ("workspace-development", "hook-worker", "yolo")  # of the language, not delivered yet
 DEFAULTS = m.RuntimeSpec(
     id="",
     backends=m.Backends(
@@ -46,6 +47,7 @@ def compile_document(data: bytes, *, file: str, source_dir: str, platform: str |
     declared_tools = [item for item in elements if isinstance(item, s.Tool)]
     _unique(accesses, "id", "duplicate_runtime", problems)
     _unique(declared_tools, "name", "duplicate_tool", problems)
+    _not_ours(accesses, problems)
     if problems:
         raise fail(problems)
     specs = _Inheritance(accesses, source_dir, problems).resolve()
@@ -67,6 +69,13 @@ def _unique(elements: list[s.ShellAccess] | list[s.Tool], name: str, code: str, 
         if value in seen:
             add(problems, element.node, code, f"`{value}` is declared twice")
         seen.add(value)
+
+
+def _not_ours(elements: list[s.ShellAccess], problems: list[Problem]) -> None:
+    """A runtime of the author's never stands for one of ours: those names would be looked up elsewhere."""
+    for element in elements:
+        if element.id == LEGACY_RUNTIME or element.id.startswith("builtin:"):
+            add(problems, element.node, "invalid_runtime_id", f"the id `{element.id}` is reserved", "choose another")
 
 
 class _Inheritance:
@@ -111,6 +120,9 @@ class _Inheritance:
 
     def _builtin(self, element: s.ShellAccess, name: str) -> m.RuntimeSpec:
         concrete = BUILTIN.get(name) or next((item for item in BUILTIN.values() if name == f"builtin:{item}"), None)
+        if name.removeprefix("builtin:").removesuffix("@1") in LATER_PROFILES:
+            add(self.problems, element.node, "unsupported_feature", f"the profile `{name}` is not delivered yet")
+            return DEFAULTS
         if concrete is None:
             remedy = nearest(name, [*BUILTIN, *(f"builtin:{item}" for item in BUILTIN.values())])
             add(self.problems, element.node, "unknown_builtin_profile", f"`{name}` is no built-in profile", remedy)

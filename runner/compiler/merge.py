@@ -95,10 +95,11 @@ class Laying:
             self.problem(element, "required_limit_disabled", "`wall_time` cannot be switched off")
             del changed["wall_time"]
         cleared = {name: None if value == "none" else value for name, value in changed.items()}
+        gone = {f"limits.{name}" for name, value in cleared.items() if value is None}  # cleared, so nothing is asked for
         for name in ("wall_time", "stdout", "stderr", "total_output", "open_files", "processes"):
             if cleared.get(name) == 0:
                 self.problem(element, "limit_out_of_range", f"`{name}` must be more than zero")
-        return spec.replace(limits=spec.limits.replace(**cleared))
+        return spec.replace(limits=spec.limits.replace(**cleared), declared=spec.declared - gone)
 
     def backends(self, spec: m.RuntimeSpec, element: s.Backends) -> m.RuntimeSpec:
         old = spec.backends

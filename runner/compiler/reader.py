@@ -37,7 +37,12 @@ class Problem(Record):
 
     def __str__(self) -> str:
         tail = f" ({self.remedy})" if self.remedy else ""
-        return f"{self.file}:{self.line}: error[{self.code}]: {self.message}{tail}"
+        return one_line(f"{self.file}:{self.line}: error[{self.code}]: {self.message}{tail}")
+
+
+def one_line(text: str) -> str:
+    """The text with everything unprintable escaped: a diagnostic is one line whatever the document holds."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def fail(problems: list[Problem]) -> DeclarationError:
@@ -45,7 +50,7 @@ def fail(problems: list[Problem]) -> DeclarationError:
     ordered = sorted(dict.fromkeys(problems), key=lambda item: (item.file, item.line, item.code))
     first = ordered[0]
     return DeclarationError(
-        f"{first.file}:{first.line}: {first.message}", code=first.code, problems=[str(item) for item in ordered]
+        one_line(f"{first.file}:{first.line}: {first.message}"), code=first.code, problems=[str(item) for item in ordered]
     )
 
 
@@ -85,7 +90,7 @@ def parse(data: bytes, file: str) -> tuple[Node, ...]:
     except UnicodeDecodeError as error:
         raise problem("the document is not UTF-8", data[: error.start].count(b"\n") + 1) from error
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        place = max(data.find(b"<!DOCTYPE"), data.find(b"<!ENTITY"))
+        place = min(found for found in (data.find(b"<!DOCTYPE"), data.find(b"<!ENTITY")) if found >= 0)
         raise problem("a document type or entity is not allowed", data[:place].count(b"\n") + 1, "remove it")
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False, huge_tree=False,
@@ -111,12 +116,12 @@ def _wrapped(data: bytes) -> bytes:
     if body.lstrip()[:5] == b"<?xml":
         start = body.index(b"<?xml")
         stop = body.find(b"?>", start)
-        body = body[:start] + b" " * (stop + 2 - start) + body[stop + 2 :] if stop >= 0 else body
+        body = body[:start] + b"\n" * body.count(b"\n", start, stop + 2) + body[stop + 2 :] if stop >= 0 else body
     return b"<document>" + body + b"</document>"
 
 
 def _reason(message: str) -> str:
-    text = message.split(", line")[0]
+    text = message.split(", line")[0].strip()
     return text[:1].lower() + text[1:]
 
 

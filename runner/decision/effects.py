@@ -43,7 +43,9 @@ def _family(executable: Executable, table: Table) -> str:
     if name in table:
         return name
     stem = name.rstrip("0123456789.")
-    return stem if stem in table and name[len(stem) :].replace(".", "").isdigit() else name
+    versioned = stem in table and name[len(stem) :].replace(".", "").isdigit()
+    # Only a row of code stands for its versions: a `cat2` is anything but cat.
+    return stem if versioned and "arbitrary_code" in table[stem].get("effects", ()) else name
 
 
 class _Reader:
@@ -86,10 +88,13 @@ class _Reader:
 
     def _long(self, word: str, rest: list[str]) -> None:
         name, equals, value = word.partition("=")
-        # An abbreviation may stand for any option it begins: all of them count.
+        # An abbreviation may stand for any option it begins: all of them count. Whether it takes the next word as its
+        # value is then not known (`--binary` is an option of its own), and what is read may be anything.
         names = {name} if name in self.names else {full for full in self.names if full.startswith(name)} or {name}
         takes = names & self.with_value
         if takes and not equals:
+            if name not in names:
+                self._unknown(f"`{name}` may stand for `{min(takes)}`")
             value = rest.pop(0) if rest else ""
         for full in names:
             self._option(full, value)
@@ -112,21 +117,28 @@ class _Reader:
     # -- find(1): operands first, then an expression of words --
 
     def _expression(self, rest: list[str]) -> None:
-        while rest and not (rest[0].startswith(("-", "(", "!")) and rest[0] not in ("-H", "-L", "-P")):
+        while rest and not self._starts_expression(rest[0]):
             word = rest.pop(0)
-            if word not in ("-H", "-L", "-P"):
+            if word == "-D" and rest:
+                rest.pop(0)
+            elif word not in ("-H", "-L", "-P", "-D", "--") and not word.startswith("-O"):
                 self.positionals.append(word)
         self.starts = list(self.positionals) or ["."]
         while rest:
             word = rest.pop(0)
-            for name in (word,):
-                takes = name in self.paths and bool(rest)
-                self._option(name, rest[0] if takes else "")
+            takes = word in self.paths and bool(rest)
+            self._option(word, rest[0] if takes else "")
+
+    def _starts_expression(self, word: str) -> bool:
+        option = word in ("-H", "-L", "-P", "-D", "--") or word.startswith("-O")
+        return word in ("(", ")", "!", ",") or (word.startswith("-") and word != "-" and not option)
 
     # -- operands --
 
     def _operands(self) -> None:
         words = self.positionals
+        if self.row.get("read") == "but_last" and not words:
+            self._unknown("no operand")
         if self.row.get("read") == "rest" and not self.seen & set(self.row.get("pattern_options", ())):
             words = words[1:]
         if self.row.get("expression"):
@@ -138,15 +150,20 @@ class _Reader:
             self._path("read", ".")
 
     def _targets(self) -> set[str]:
-        return set(self.row.get("write_options", ())) if self.row.get("write") == "last" else set()
+        return set(self.row.get("write_options", ())) if self.row.get("read") == "but_last" else set()
 
     def _all(self, kind: str, words: list[str]) -> None:
+        # Where a program reads what its operands hold, `-` is its standard input; elsewhere it is a name like any other.
+        stdin = kind == "read" and self.row.get("read") in ("all", "rest") and self.row.get("none_reads") != "cwd"
         for word in words:
-            if word != "-":
+            if word != "-" or not stdin:
                 self._path(kind, word)
 
     def _path(self, kind: str, word: str) -> None:
         self.found.append(Effect(kind=kind, target=os.path.join(self.cwd, word)))
+
+    def _unknown(self, why: str) -> None:
+        self.found += [Effect(kind=kind, target=why if kind == "unknown" else "") for kind in UNKNOWN]
 
     def _add(self, text: str) -> None:
         kind, _, target = text.partition(":")

@@ -78,11 +78,12 @@ def _json(text: str | bytes | bytearray) -> object:
     import json
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        keys = [key for key, _ in pairs]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise RequestError(f"the key `{key}` is given twice", code="shell.tool_duplicate_input")
-        return dict(pairs)
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise RequestError(f"the key `{_shown(key)}` is given twice", code="shell.tool_duplicate_input")
+            found[key] = value
+        return found
 
     try:
         return json.loads(text, object_pairs_hook=unique)
@@ -90,11 +91,16 @@ def _json(text: str | bytes | bytearray) -> object:
         raise RequestError("the input is not JSON", remedy="send one JSON object") from error
 
 
+def _shown(key: str) -> str:
+    """A key of the model's in a message of one short printable line."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in key[:40])
+
+
 def _shape(tool: ToolSpec, values: dict[str, Any]) -> None:
     allowed = (*_MODE_FIELDS[tool.mode], "stdin", "rationale")
     for key, value in values.items():
         if key not in FIELDS:
-            raise RequestError(f"`{key}` is no input of this tool", code="shell.tool_unknown_input")
+            raise RequestError(f"`{_shown(key)}` is no input of this tool", code="shell.tool_unknown_input")
         if key not in allowed:
             raise RequestError(f"`{key}` is not for a {tool.mode} tool", code="shell.tool_field_forbidden")
         _text_values(key, value)
@@ -135,12 +141,12 @@ def _stdin(tool: ToolSpec, values: dict[str, Any], limit: int) -> bytes | None:
 
 def _rationale(tool: ToolSpec, values: dict[str, Any]) -> str | None:
     text: str | None = values.get("rationale")
+    if text is not None and tool.rationale == "none":
+        raise RequestError("this tool takes no `rationale`", code="shell.tool_rationale_forbidden")
     if text is None or not text.strip():
         if tool.rationale == "required":
             raise RequestError("`rationale` is required", code="shell.tool_rationale_required")
         return None
-    if tool.rationale == "none":
-        raise RequestError("this tool takes no `rationale`", code="shell.tool_rationale_forbidden")
     return text[:MAX_RATIONALE]
 
 
@@ -196,7 +202,7 @@ def _arguments(tool: ToolSpec, values: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _total(command: Command) -> None:
-    if sum(len(item) for item in command.arguments) * 4 < TOTAL_ARGUMENTS:
+    if sum(len(item) * 4 + 9 for item in (command.program, *command.arguments)) <= TOTAL_ARGUMENTS:
         return
     size = sum(len(item.encode()) + 9 for item in (command.program, *command.arguments))
     if size > TOTAL_ARGUMENTS:

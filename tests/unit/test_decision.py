@@ -54,7 +54,7 @@ KNOWN = {
     "rg pat d": {"read:/w/d"},
     "find": {"read:/w/."},
     "find d -name x": {"read:/w/d"},
-    "wc --files0-from=list": {"read:/w/list"},
+    "wc --files0-from=list": {"read:/w/list", "unknown"},
     "touch a": {"write:/w/a"},
     "tee a": {"write:/w/a"},
     "cp a b d": {"read:/w/a", "read:/w/b", "write:/w/d"},
