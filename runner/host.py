@@ -13,6 +13,7 @@ from _sha256 import sha256
 
 from .errors import Refusal
 from .model.command import Executable, Fingerprint
+from .model.paths import inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -270,11 +271,6 @@ def _fixed_folder(path: str) -> bool:
         own = info.st_uid == 0 and not info.st_mode & 0o022
         known = _folders[path] = own and (path == "/" or _fixed_folder(os.path.dirname(path)))
     return known
-
-
-def inside(path: str, root: str) -> bool:
-    """Whether path is root or lies below it; both absolute and canonical."""
-    return path == root or root == "/" or path.startswith(root + "/")
 
 
 def canonicalise(path: str) -> str:

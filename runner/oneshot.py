@@ -18,6 +18,7 @@ from .identifier import new_request_id
 from .model.command import Access, Executable, Stage
 from .model.manifest import Limits
 from .model.outcome import Channel, CommandEntry, Outcome
+from .model.paths import inside
 from .model.record import Record
 from .planning.hidden import default_hidden
 from .planning.limits import with_defaults
@@ -246,10 +247,6 @@ def _cwd(job: Job, roots: tuple[str, ...]) -> str:
         return here
     first = roots[0]
     return first if os.path.isdir(first) else os.path.dirname(first)
-
-
-def inside(path: str, root: str) -> bool:
-    return path == root or root == "/" or path.startswith(root + "/")
 
 
 def _group_of(uid: int | None) -> int | None:

@@ -18,6 +18,7 @@ from .execution.ending import breach_of, failure_of
 from .execution.pump import Pump
 from .model.command import Access, Command, Request, Stage
 from .model.outcome import CommandEntry, Outcome, Usage
+from .model.paths import inside
 from .oneshot import captures, home_of, require_visible, total_memory
 from .output.redact import Redactor, slack
 from .planning import limits as limit_table
@@ -78,7 +79,7 @@ class Runtime:
         if "HOME" in self.environment and "HOME" not in written:
             self.environment["HOME"] = self.access.home
         folder = os.path.realpath(self.environment.get("TMPDIR", "/tmp"))
-        if "TMPDIR" not in written and not any(host.inside(folder, root) for root in self.access.write):
+        if "TMPDIR" not in written and not any(inside(folder, root) for root in self.access.write):
             self.environment.pop("TMPDIR", None)
 
     def _search_path(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from .model.paths import inside
 from .share import profile_path
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/gnu/store")
@@ -50,7 +51,7 @@ def _places(entry: str, home: str) -> list[str]:
         return [parent, *_base_of(parent)]
     if home != "/" and entry.startswith(home + "/"):
         inner = entry[len(home) + 1 :]
-        return [os.path.join(home, name) for name in _table() if inner == name or inner.startswith(name + "/")]
+        return [os.path.join(home, name) for name in _table() if inside(inner, name)]
     return [entry]
 
 
@@ -71,4 +72,4 @@ def _table() -> list[str]:
 
 
 def _system(path: str) -> bool:
-    return any(path == root or path.startswith(root + "/") for root in SYSTEM)
+    return any(inside(path, root) for root in SYSTEM)

@@ -19,6 +19,7 @@ from backends.launcher.instance import LauncherInstance
 from runner.errors import IsolationError
 from runner.model.command import Access, Enforcement, Executable
 from runner.model.manifest import Limits
+from runner.model.paths import inside
 from runner.model.record import Record
 from runner.share import profile_path
 
@@ -150,7 +151,7 @@ class LandlockSandbox:
         """Where compiled filters are kept; nowhere that a command could write."""
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", "/"), ".cache")
         path = os.path.realpath(os.path.join(base, "fumehood"))
-        return None if any(view.below(path, root) for root in self.access.write) else path
+        return None if any(inside(path, root) for root in self.access.write) else path
 
     def check(self) -> None:
         """Refuse when something required is not fully held."""
@@ -208,7 +209,7 @@ class LandlockSandbox:
 
     def visible(self, executable: Executable) -> bool:
         """Whether the resolved program lies in something the view holds."""
-        return any(view.below(executable.canonical, root) for root in self.view.roots)
+        return any(inside(executable.canonical, root) for root in self.view.roots)
 
     def describe(self) -> str:
         """Every step of the view, every rule, every limit, one a line."""

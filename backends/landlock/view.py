@@ -12,6 +12,7 @@ import stat
 
 from backends.launcher import wire
 from runner.model.command import Access
+from runner.model.paths import inside
 from runner.model.record import Record
 
 from . import rights
@@ -31,11 +32,6 @@ class View(Record):
     rules: tuple[tuple[str, int], ...]
     roots: tuple[str, ...]
     declared: tuple[tuple[str, int, int], ...]
-
-
-def below(path: str, root: str) -> bool:
-    """Whether path is root or lies below it; both absolute and canonical."""
-    return path == root or root == "/" or path.startswith(root + "/")
 
 
 class _Builder:
@@ -69,11 +65,11 @@ class _Builder:
         """/tmp and the home folder are fresh for every instance unless a declared root covers them."""
         grants = [*self.access.read, *self.access.write]
         wanted = ["/tmp", self.access.home] if self.access.private_tmp else [self.access.home]
-        if any(below(root, "/var/tmp") for root in (*grants, *self.access.tools)):
+        if any(inside(root, "/var/tmp") for root in (*grants, *self.access.tools)):
             wanted.append("/var/tmp")  # a root lies in it; otherwise it is a link to /tmp
         wanted.append("/dev/shm")
         for path in wanted:
-            if path != "/" and not any(below(path, root) for root in grants):
+            if path != "/" and not any(inside(path, root) for root in grants):
                 self.private.append(path)
 
     def skeleton(self) -> None:
@@ -81,7 +77,7 @@ class _Builder:
             self.add(wire.DIR, path, mode=mode)
         self.add(wire.DIR, "/etc")
         self.add(wire.DIR, "/.fumehood/roots", mode=0o711)
-        if "/var/tmp" not in self.private and not any(below("/var/tmp", root) for root in self.access.write):
+        if "/var/tmp" not in self.private and not any(inside("/var/tmp", root) for root in self.access.write):
             self.add(wire.SYMLINK, "/var/tmp", source="../tmp")
         else:
             self.add(wire.DIR, "/var/tmp", mode=0o1777)
@@ -157,7 +153,7 @@ class _Builder:
 
     def protect(self, path: str, grants: dict[str, int]) -> None:
         """Read-only below a write root; its parents become mount points, which cannot be renamed away (rename(2), EBUSY)."""
-        roots = [root for root in self.access.write if below(path, root)]
+        roots = [root for root in self.access.write if inside(path, root)]
         if not roots or not os.path.exists(path):
             return
         grants[path] = rights.READ
@@ -171,7 +167,7 @@ class _Builder:
         self.roots.append(path)
         self.keys[path] = (info.st_dev, info.st_ino)
         self.rules.append((path, access))
-        covered = any(below(path, private) for private in self.private)
+        covered = any(inside(path, private) for private in self.private)
         where = f"/.fumehood/roots/{len(self.parked)}" if covered else path
         if covered:
             self.parked.append((where, path))
@@ -204,20 +200,20 @@ class _Builder:
         for path in (*hidden_now(self.access), *self.sockets()):
             place = path
             for where, root in self.parked:
-                if below(path, root):
+                if inside(path, root):
                     place = where + path[len(root) :]
-            if place != path or any(below(path, root) for root in self.roots):
+            if place != path or any(inside(path, root) for root in self.roots):
                 self.ops.insert(self._first_fresh(), wire.Op(kind=wire.MASK, path=place))
 
     def sockets(self) -> list[str]:
         """Path sockets of the host below what is only readable: a read root grants no conversation (connect(2) needs
         no write right on a read-only mount)."""
         names = {line.split(None, 7)[7] for line in _lines("/proc/net/unix")[1:] if line.count(" ") and "/" in line}
-        readable = [root for root in self.roots if not any(below(root, write) for write in self.access.write)]
+        readable = [root for root in self.roots if not any(inside(root, write) for write in self.access.write)]
         return sorted(
             name for name in names
-            if name.startswith("/") and any(below(name, root) for root in readable)
-            and not any(below(name, root) for root in self.access.write)
+            if name.startswith("/") and any(inside(name, root) for root in readable)
+            and not any(inside(name, root) for root in self.access.write)
         )  # fmt: skip
 
     def _first_fresh(self) -> int:
@@ -231,7 +227,7 @@ def hidden_now(access: Access) -> tuple[str, ...]:
     for root in roots:
         if root != "/" and os.path.isdir(root):
             names += [f"{root}/{name}" for name in os.listdir(root) if name == ".env" or name.startswith(".env.")]
-    return tuple(dict.fromkeys(name for name in names if not any(below(root, name) for root in roots)))
+    return tuple(dict.fromkeys(name for name in names if not any(inside(root, name) for root in roots)))
 
 
 def expand(roots: tuple[str, ...]) -> list[str]:

@@ -6,6 +6,7 @@ import os
 
 from runner.errors import Refusal
 from runner.model.outcome import Status, Usage
+from runner.model.paths import inside
 from runner.model.record import Record
 
 from . import wire
@@ -59,7 +60,7 @@ class LauncherInstance:
             os.close(memory)
 
     def _replaceable(self, path: str) -> bool:
-        return any(path == root or root == "/" or path.startswith(root + "/") for root in self.write)
+        return any(inside(path, root) for root in self.write)
 
     def _place(self, part: Executable) -> None:
         """Each verified file once per instance; a second version of one path would be another program under its name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import Refusal
+from ..model.paths import inside
 from ..model.record import Record
 
 TYPE_CHECKING = False
@@ -25,11 +26,6 @@ class Ceiling(Record):
     privilege_change: bool = False
 
 
-def inside(root: str, path: str) -> bool:
-    """Whether the canonical path is the canonical root or lies below it."""
-    return path == root or root == "/" or path.startswith(root + "/")
-
-
 def check(effects: Iterable[Effect], ceiling: Ceiling, canonicalise: Callable[[str], str]) -> None:
     """Raise Refusal `capability_violation` for the first effect that exceeds the ceiling."""
     for effect in effects:
@@ -47,12 +43,12 @@ def _allowed(effect: Effect, ceiling: Ceiling, canonicalise: Callable[[str], str
     if effect.kind not in ("read", "write"):
         return bool(getattr(ceiling, effect.kind, False))
     path = canonicalise(effect.target)
-    if any(inside(name, path) for name in ceiling.hide):
+    if any(inside(path, name) for name in ceiling.hide):
         return False
     if effect.kind == "write":
-        kept = any(inside(name, path) for name in ceiling.protect)
-        return not kept and any(inside(root, path) for root in ceiling.write)
-    return any(inside(root, path) for root in (*ceiling.read, *ceiling.write))
+        kept = any(inside(path, name) for name in ceiling.protect)
+        return not kept and any(inside(path, root) for root in ceiling.write)
+    return any(inside(path, root) for root in (*ceiling.read, *ceiling.write))
 
 
 def _remedy(effect: Effect) -> str:

@@ -1,1 +1,1 @@
-"""Frozen records and nothing else; imports nothing of ours. See record.py for how a record is made."""
+"""Frozen records, and what is asked of paths; imports nothing of ours. See record.py for how a record is made."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from ..model.paths import inside
+
 CREDENTIALS = (
     ".ssh", ".aws", ".gnupg", ".config/gcloud", ".kube", ".docker/config.json", ".netrc", ".npmrc", ".pypirc",
     ".config/gh", ".git-credentials", ".config/git/credentials", ".azure", ".password-store", ".cargo/credentials",
     ".cargo/credentials.toml", ".gem/credentials", ".local/share/uv/credentials", ".conda/.condarc-tokens",
 )  # fmt: skip
 SYSTEM = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private")
-
-
-def inside(path: str, root: str) -> bool:
-    return path == root or root == "/" or path.startswith(root + "/")
 
 
 def default_hidden(home: str, roots: tuple[str, ...], tools: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from runner.decision.matchers import Subject
 from runner.errors import Refusal
 from runner.model.command import Command, Effect, Executable, Fingerprint
 from runner.model.manifest import Matcher, Policy, Rule
+from runner.model.paths import inside
 from runner.share import profile_path
 
 TABLE = effects.load(Path(profile_path("effects", "builtin.toml")).read_text())
@@ -124,7 +125,7 @@ def test_powers(kind: str) -> None:
 def test_inside_is_a_prefix_of_whole_names(path: list[str], root: list[str]) -> None:
     where, top = os.path.normpath("/" + "/".join(path)), "/" + "/".join(root)
     expected = top == "/" or where.split("/")[: len(root) + 1] == top.split("/")
-    assert capabilities.inside(top, where) is expected
+    assert inside(where, top) is expected
 
 
 def _decide(rules: list[tuple[str, str, str]], name: str, default: str = "ask", **program: object) -> str:

@@ -14,6 +14,7 @@ from runner import host
 from runner.errors import Refusal
 from runner.model.command import Executable
 from runner.model.manifest import Alias
+from runner.model.paths import inside
 
 Make = Callable[..., str]
 
@@ -269,4 +270,4 @@ def test_canonical_paths(top: str) -> None:
 
 def test_inside_ends_at_whole_names() -> None:
     rows = [("/a", "/a", True), ("/a/b", "/a", True), ("/ab", "/a", False), ("/", "/a", False), ("/x", "/", True), ("/", "/", True)]
-    assert [host.inside(path, root) for path, root, _ in rows] == [expected for *_, expected in rows]
+    assert [inside(path, root) for path, root, _ in rows] == [expected for *_, expected in rows]
