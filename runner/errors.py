@@ -69,6 +69,13 @@ class Refusal(RunnerError):
     code = "denied"
 
 
+class DigestMismatch(Refusal):
+    """The file found is not the one that was pinned."""
+
+    exit_code = 126
+    code = "resolution_error"
+
+
 class IsolationError(RunnerError):
     """The sandbox cannot be made or enforced as asked; nothing has started."""
 

@@ -11,7 +11,7 @@ import os
 import stat
 from _sha256 import sha256
 
-from .errors import Refusal
+from .errors import DigestMismatch, Refusal
 from .model.command import Executable, Fingerprint
 from .model.paths import inside
 
@@ -52,7 +52,7 @@ def resolve(
     path = _find(program, alias, search_path, cwd)
     found = _executable(program, path, tuple(trusted_roots), write_roots, _DEPTH, alias is not None and alias.trusted)
     if alias is not None and alias.sha256 and alias.sha256.lower() != found.fingerprint.sha256:
-        raise _refuse(f"`{path}`: digest mismatch", "pin the digest of the file that is there", 126)
+        raise DigestMismatch(_printable(f"`{path}`: digest mismatch"), remedy="pin the digest of the file that is there")
     return found
 
 
@@ -231,10 +231,13 @@ def _changed(path: str) -> Refusal:
 
 
 def _refuse(message: str, remedy: str, code: int) -> Refusal:
-    line = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in message)
-    refusal = Refusal(line, code="resolution_error", remedy=remedy)
+    refusal = Refusal(_printable(message), code="resolution_error", remedy=remedy)
     refusal.exit_code = code
     return refusal
+
+
+def _printable(message: str) -> str:
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in message)
 
 
 # -- trust ------------------------------------------------------------------------------------------------------------

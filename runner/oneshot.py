@@ -10,18 +10,17 @@ import os
 from time import monotonic
 
 from . import backend, environment, host, toolchains
+from .enact import CONFINED, ENFORCEABLE, Ran, captures, home_of, outcome_of, require_visible, sampled, total_memory
 from .errors import IsolationError, Refusal, UsageError
-from .execution.capture import Capture
-from .execution.ending import breach_of, failure_of
 from .execution.pump import Pump
 from .identifier import new_request_id
 from .model.command import Access, Executable, Stage
 from .model.manifest import Limits
-from .model.outcome import Channel, CommandEntry, Outcome
+from .model.outcome import Outcome
 from .model.paths import inside
 from .model.record import Record
 from .planning.hidden import default_hidden
-from .planning.limits import with_defaults
+from .planning.limits import fault, with_defaults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from .result import Result
 
 RUNTIME_ID = "run"
-_DECLARED = ("memory", "processes", "cpu_time", "file_size", "open_files", "tmp_size", "cpus")
 _FOREVER = float("inf")
 
 
@@ -77,78 +75,20 @@ def perform(job: Job, *, passthrough: bool = False) -> Outcome:
 
 def _run(job: Job, stage: Stage, sandbox: backend.Sandbox, name: str, passthrough: bool) -> Outcome:
     limits = effective_limits(job)
-    out, err = captures(limits, 0 if passthrough else None)
     started = monotonic()
     instance = sandbox.open()
     try:
-        sampled = frozenset(row.constraint for row in sandbox.enforcement() if row.by == "sampler")
         pump = Pump(
-            instance, limits, out, err, deadline=started + limits.wall_time, sampled=sampled, relay=passthrough
-        )
+            instance, limits, *captures(limits), deadline=started + limits.wall_time, sampled=sampled(sandbox),
+            relay=passthrough,
+        )  # fmt: skip
         ends = pump.attach((stage,), (0, 1, 2)) if passthrough else pump.run((stage,), job.stdin)
     finally:
         instance.close()
-    return outcome_of(stage, ends, pump, out.channel(), err.channel(), sandbox, name, monotonic() - started)
-
-
-def outcome_of(
-    stage: Stage,
-    ends: list[tuple[backend.Exit, float]],
-    pump: Pump,
-    out: Channel,
-    err: Channel,
-    sandbox: backend.Sandbox,
-    name: str,
-    wall: float,
-) -> Outcome:
-    """The Outcome of a single stage."""
-    ended, own_wall = ends[0]
-    failure = failure_of(stage, ended)
-    usage = ended.usage.replace(wall=own_wall)
-    entry = CommandEntry(
-        program=stage.executable.requested,
-        arguments=stage.arguments,
-        executable=stage.executable.canonical,
-        executable_sha256="" if ended.changed else stage.executable.fingerprint.sha256,
-        status=ended.status,
-        usage=usage,
-    )
-    return Outcome(
-        request_id=new_request_id(),
-        runtime_id=RUNTIME_ID,
-        manifest_sha256="",
-        backend=name,
-        status=None if ended.failure else ended.status,
-        stdout=out,
-        stderr=err,
-        commands=() if ended.failure else (entry,),
-        limit=pump.limit or breach_of(ended, pump.limits),
-        error=failure,
-        usage=usage.replace(wall=wall),
-        enforcement=sandbox.enforcement(),
-    )
-
-
-def captures(limits: Limits, slack: int | None) -> tuple[Capture, Capture]:
-    """stdout and stderr: three quarters of the bound from the start, one from the end. slack None: none is needed."""
-    spare = slack or 0
-    return (
-        Capture(limits.stdout * 3 // 4 + spare, limits.stdout // 4 + spare),
-        Capture(limits.stderr * 3 // 4 + spare, limits.stderr // 4 + spare),
-    )
-
-
-def require_visible(sandbox: backend.Sandbox, executable: Executable) -> None:
-    """Every program of the `#!` chain must lie in the view; 126 and the root to grant otherwise."""
-    for part in (executable, *executable.interpreters):
-        if not sandbox.visible(part):
-            refusal = Refusal(
-                f"`{part.path}` lies outside what the sandbox may read",
-                code="resolution_error",
-                remedy=f"grant `{os.path.dirname(part.canonical)}` for reading",
-            )
-            refusal.exit_code = 126
-            raise refusal
+    return outcome_of(
+        [Ran(stage, *end) for end in ends], pump, sandbox, request_id=new_request_id(), runtime_id=RUNTIME_ID,
+        manifest_sha256="", backend=name, wall=monotonic() - started,
+    )  # fmt: skip
 
 
 # -- planning ---------------------------------------------------------------------------------------------------------
@@ -163,6 +103,9 @@ def _check(job: Job) -> None:
     unknown = set(job.limits) - set(Limits._fields)
     if unknown:
         raise UsageError(f"`{sorted(unknown)[0]}` is no limit", remedy=f"use one of: {', '.join(Limits._fields)}")
+    found = fault(Limits(**job.limits))
+    if found:
+        raise UsageError(found[1])
 
 
 def effective_limits(job: Job) -> Limits:
@@ -198,29 +141,10 @@ def plan_access(job: Job) -> Access:
     )
 
 
-def total_memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def _required(job: Job) -> frozenset[str]:
     if job.backend == "direct":
         return frozenset()
-    names = {"filesystem_read", "filesystem_write", "network", "seccomp"}
-    return frozenset(names | {name for name in job.limits if name in _DECLARED})
-
-
-def home_of(environ: Mapping[str, str]) -> str:
-    """The caller's home folder; where that is unknown or `/`, one that exists only inside."""
-    home = environ.get("HOME", "")
-    if not home.startswith("/"):
-        import pwd
-
-        try:
-            home = pwd.getpwuid(os.getuid()).pw_dir
-        except KeyError:
-            home = "/"
-    real = os.path.realpath(home)
-    return real if real != "/" else "/home/user"
+    return CONFINED | {name for name in job.limits if name in ENFORCEABLE}
 
 
 def _root(path: str) -> str:

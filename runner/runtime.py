@@ -13,13 +13,12 @@ from . import backend, environment, host, toolchains
 from .compiler.variables import resolve as resolve_expression
 from .decision import capabilities, effects, policy
 from .decision.matchers import Subject
-from .errors import IsolationError, ManifestError, Refusal
-from .execution.ending import breach_of, failure_of
+from .enact import CONFINED, ENFORCEABLE, Ran, captures, home_of, outcome_of, require_visible, sampled, total_memory
+from .errors import DigestMismatch, IsolationError, ManifestError, Refusal
 from .execution.pump import Pump
 from .model.command import Access, Command, Request, Stage
-from .model.outcome import CommandEntry, Outcome, Usage
+from .model.outcome import Outcome
 from .model.paths import inside
-from .oneshot import captures, home_of, require_visible, total_memory
 from .output.redact import Redactor, slack
 from .planning import limits as limit_table
 from .planning.hidden import default_hidden
@@ -32,10 +31,7 @@ if TYPE_CHECKING:
     from .backend import Exit
     from .model.command import Decision, Effect, Executable, Pipeline
     from .model.manifest import Manifest, Root, RuntimeSpec
-    from .model.outcome import Channel
 
-_CONFINED = ("filesystem_read", "filesystem_write", "network", "seccomp")
-_LIMITS = ("memory", "processes", "cpu_time", "file_size", "open_files", "cpus", "tmp_size")
 _VIEW = ("private_tmp", "proc", "dev")
 
 
@@ -62,7 +58,7 @@ class Runtime:
             self.effects = effects.load(file.read())
         self._pin()
         self.backend_name, self.sandbox = self._prepare()
-        self.sampled = frozenset(row.constraint for row in self.sandbox.enforcement() if row.by == "sampler")
+        self.sampled = sampled(self.sandbox)
         self._fit_environment()
         self.variables = tuple(self.environment.items())
         self.judged: dict[tuple[Command, Executable], tuple[tuple[Effect, ...], Decision]] = {}
@@ -137,9 +133,9 @@ class Runtime:
         declared = self.spec.declared
         if self.spec.capabilities.sandbox != "required":
             return frozenset()
-        names = set(_CONFINED) | {name for name in _LIMITS if f"limits.{name}" in declared}
+        names = CONFINED | {name for name in ENFORCEABLE if f"limits.{name}" in declared}
         names |= {name for name in ("protect", "hide") if f"capabilities.{name}" in declared}
-        return frozenset(names | {name for name in _VIEW if f"backends.landlock.{name}" in declared})
+        return names | {name for name in _VIEW if f"backends.landlock.{name}" in declared}
 
     def _view_options(self) -> dict[str, bool]:
         for item in self.spec.backends.values:
@@ -166,7 +162,7 @@ class Runtime:
             try:
                 self._resolve(alias.id)
             except Refusal as error:
-                code = "digest_mismatch" if "digest" in error.message else "unavailable"
+                code = "digest_mismatch" if isinstance(error, DigestMismatch) else "unavailable"
                 message = f"the executable `{alias.id}`: {error.message}"
                 raise ManifestError(message, code=f"shell.executable_{code}", remedy=error.remedy) from error
 
@@ -196,29 +192,31 @@ class Runtime:
     def run(self, request: Request, *, interrupt: int | None = None) -> Outcome:
         """Take one request through the walk. Refusals before anything started are raised."""
         first = [self._plan(command) for command in request.pipelines[0].commands]
-        out, err = captures(self.limits, self.slack)
         started = monotonic()
         instance = self.sandbox.open()
         try:
             pump = Pump(
-                instance, self.limits, out, err, deadline=started + self.limits.wall_time, sampled=self.sampled,
-                interrupt=interrupt,
+                instance, self.limits, *captures(self.limits, self.slack), deadline=started + self.limits.wall_time,
+                sampled=self.sampled, interrupt=interrupt,
             )  # fmt: skip
             ran = self._chain(request, first, pump)
         finally:
             instance.close()
-        return self._outcome(request, ran, pump, out.channel(), err.channel(), monotonic() - started)
+        return outcome_of(
+            ran, pump, self.sandbox, request_id=request.id, runtime_id=self.spec.id,
+            manifest_sha256=self.manifest_sha256, backend=self.backend_name, wall=monotonic() - started,
+        )  # fmt: skip
 
-    def _chain(self, request: Request, first: list[Stage], pump: Pump) -> list[tuple[Stage, Exit, float]]:
+    def _chain(self, request: Request, first: list[Stage], pump: Pump) -> list[Ran]:
         """Pipelines in order; a later one is prepared only when it is selected."""
-        ran: list[tuple[Stage, Exit, float]] = []
+        ran: list[Ran] = []
         success = True
         for index, pipeline in enumerate(request.pipelines):
             if pump.limit is not None or pump.cancelled or not _selected(pipeline, success):
                 continue
             stages = tuple(first if index == 0 else [self._plan(command) for command in pipeline.commands])
             ends = pump.run(stages, request.stdin if index == 0 else None)
-            ran += [(stage, *end) for stage, end in zip(stages, ends, strict=True)]
+            ran += [Ran(stage, *end) for stage, end in zip(stages, ends, strict=True)]
             success = self._pipeline_success([ended for ended, _ in ends])
         return ran
 
@@ -254,29 +252,6 @@ class Runtime:
             self.judged[key] = (found, policy.decide(self.spec.policy, subject))
         return self.judged[key]
 
-    def _outcome(
-        self, request: Request, ran: list[tuple[Stage, Exit, float]], pump: Pump, out: Channel, err: Channel, wall: float
-    ) -> Outcome:
-        breaches = [breach_of(ended, self.limits) for _, ended, _ in ran]
-        failures = [failure_of(stage, ended) for stage, ended, _ in ran]
-        failed = next((failure for failure in failures if failure), None)
-        cancelled = ("cancelled", "the call was cancelled") if pump.cancelled else None
-        last = ran[-1][1]
-        return Outcome(
-            request_id=request.id,
-            runtime_id=self.spec.id,
-            manifest_sha256=self.manifest_sha256,
-            backend=self.backend_name,
-            status=None if last.failure and len(ran) == 1 else last.status,
-            stdout=out,
-            stderr=err,
-            commands=tuple(_entry(*item) for item in ran if not item[1].failure),
-            limit=pump.limit or next((breach for breach in breaches if breach), None),
-            error=cancelled or failed,
-            usage=_total([ended for _, ended, _ in ran], wall),
-            enforcement=self.sandbox.enforcement(),
-        )
-
     def close(self) -> None:
         self.sandbox.close()
 
@@ -295,25 +270,3 @@ def _secrets(spec: RuntimeSpec, environ: Mapping[str, str]) -> tuple[str, ...]:
 
 def _selected(pipeline: Pipeline, success: bool) -> bool:
     return pipeline.operator in ("", ";") or (pipeline.operator == "&&") == success
-
-
-def _entry(stage: Stage, ended: Exit, wall: float) -> CommandEntry:
-    return CommandEntry(
-        program=stage.executable.requested,
-        arguments=stage.arguments,
-        executable=stage.executable.canonical,
-        executable_sha256="" if ended.changed else stage.executable.fingerprint.sha256,
-        status=ended.status,
-        usage=ended.usage.replace(wall=wall),
-    )
-
-
-def _total(ends: list[Exit], wall: float) -> Usage:
-    return Usage(
-        wall=wall,
-        user=sum(ended.usage.user for ended in ends),
-        system=sum(ended.usage.system for ended in ends),
-        peak_memory=max((ended.usage.peak_memory for ended in ends), default=0),
-    )
-
-

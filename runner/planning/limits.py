@@ -34,17 +34,29 @@ TABLE = (
 _OPTIONAL = ("idle_time", "cpu_time", "memory", "file_size", "open_files", "processes", "cpus", "tmp_size")
 
 
-def check(limits: Limits) -> None:
-    """Raise ManifestError for a value no host could hold."""
+def fault(limits: Limits) -> tuple[str, str] | None:
+    """(code, message) of the first value that no host could hold, or None."""
     for row in TABLE:
         value = getattr(limits, row.name)
         if value is None:
             if row.name not in _OPTIONAL:
-                raise ManifestError(f"`{row.name}` cannot be switched off", code="shell.required_limit_disabled")
-            continue
-        least = 0 if row.name == "max_stdin" else 1e-9
-        if not least <= value < (1 << 63):
-            raise ManifestError(f"`{row.name}` is out of range: `{value}`", code="shell.limit_out_of_range")
+                return "shell.required_limit_disabled", f"`{row.name}` cannot be switched off"
+        elif not _is_number(value, whole=row.unit != "seconds" and row.name != "cpus"):
+            return "shell.limit_invalid", f"`{row.name}` is a number of {row.unit}, not `{value!r}`"
+        elif not (0 if row.name == "max_stdin" else 1e-9) <= value < (1 << 63):
+            return "shell.limit_out_of_range", f"`{row.name}` is out of range: `{value}`"
+    return None
+
+
+def _is_number(value: object, *, whole: bool) -> bool:
+    return isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+
+
+def check(limits: Limits) -> None:
+    """Raise ManifestError for a value no host could hold."""
+    found = fault(limits)
+    if found:
+        raise ManifestError(found[1], code=found[0])
 
 
 def with_defaults(limits: Limits, total_memory: int) -> Limits:

@@ -146,3 +146,17 @@ def test_stdin_that_nobody_reads_is_no_error(tmp_path: Path) -> None:
 def test_a_limit_that_is_none_of_ours_is_refused(tmp_path: Path) -> None:
     result = run(["true"], write=[str(tmp_path)], limits={"colour": 3})
     assert result.status is None and result.error is not None and "colour" in result.error.message
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"open_files": -5}, {"open_files": 1.5}, {"memory": "x"}, {"memory": 0}, {"wall_time": -1}, {"wall_time": None},
+        {"processes": True}, {"stdout": float("nan")}, {"cpu_time": "3s"}, {"file_size": 1 << 64}, {"wall_time": float("nan")},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_limit_that_nothing_can_hold_is_a_usage_error(limits: dict[str, object]) -> None:
+    result = run(["true"], limits=limits)
+    assert result.error is not None and result.error.code == "usage" and next(iter(limits)) in result.error.message
+    assert result.status is None
