@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from .errors import IsolationError, ManifestError, Refusal, RequestError
+from .features import require_supported
 from .identifier import new_request_id
 from .output.redact import Redactor
 from .request.modes import parse_payload
@@ -54,9 +55,11 @@ class Registry:
         `shell.manifest_rejected`, IsolationError.
         """
         from .compiler import compile_file
+        from .compiler.variables import bases_of
 
         file = os.fspath(path)
-        manifest = compile_file(file)
+        manifest = compile_file(file, workspace=None if workspace is None else os.fspath(workspace))
+        require_supported(manifest)
         authorise(manifest, authorize)
         return cls(manifest, bases_of(file, workspace), os.environ if environ is None else environ)
 
@@ -136,16 +139,3 @@ def authorise(manifest: Manifest, answer: str | Callable[[Manifest], bool]) -> N
     raise ManifestError(
         message, code="shell.manifest_rejected", remedy="read it (`fumehood inspect FILE`), then authorise its digest"
     )
-
-
-def bases_of(file: str, workspace: str | os.PathLike[str] | None = None) -> dict[str, str]:
-    """What the path variables stand for. source_dir and prompt_dir: the declaration's folder."""
-    source = os.path.dirname(os.path.realpath(file))
-    work = os.path.realpath(os.getcwd() if workspace is None else os.fspath(workspace))
-    home = os.path.realpath(os.environ.get("HOME") or work)
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
-    state = os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
-    return {
-        "workspace": work, "source_dir": source, "prompt_dir": source, "tool_dir": work, "home": home,
-        "cache_dir": os.path.join(cache, "fumehood"), "session_dir": os.path.join(state, "fumehood"),
-    }  # fmt: skip

@@ -42,7 +42,7 @@ class Runtime:
         self, manifest: Manifest, spec: RuntimeSpec, bases: Mapping[str, str], environ: Mapping[str, str]
     ) -> None:
         self.spec, self.manifest_sha256 = spec, manifest.sha256
-        self.bases = {**bases, "source_dir": spec.source_dir or bases["source_dir"]}
+        self.bases = {**bases, "source_dir": spec.source.folder or bases["source_dir"]}
         limit_table.check(spec.limits)
         self.limits = limit_table.with_defaults(spec.limits, total_memory())
         self.environment, passed = environment.build(spec.environment, environ, self.resolve_path)

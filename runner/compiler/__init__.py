@@ -7,14 +7,19 @@ if TYPE_CHECKING:
     from ..model.manifest import Manifest
 
 
-def compile_file(path: str) -> Manifest:
-    """Compile one declaration file. Raises DeclarationError with every problem of the document."""
+def compile_file(path: str, *, workspace: str | None = None) -> Manifest:
+    """Compile one declaration file. workspace: what `${workspace}` means to script files (default: the current folder).
+
+    Raises DeclarationError with every problem of the document.
+    """
     import os
 
     from .lower import compile_document
     from .reader import read_bytes
+    from .variables import bases_of
 
-    return compile_document(read_bytes(path), file=path, source_dir=os.path.dirname(os.path.realpath(path)))
+    folder = os.path.dirname(os.path.realpath(path))
+    return compile_document(read_bytes(path), file=path, source_dir=folder, bases=bases_of(path, workspace))
 
 
 def compile_text(text: str | bytes, *, file: str = "<text>", source_dir: str = ".") -> Manifest:

@@ -10,16 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from .elements import ELEMENTS, TOP_LEVEL, Element
 from .reader import Node, Problem
-from .schema import ELEMENTS, TOP_LEVEL, Element
 
-# Parts of the language that are not built yet: refused by name, never accepted in silence.
-LATER = frozenset(
-    "script moderator_runtime import approvals reviewers interceptors effect_analysis audit from_file external_backend "
-    "resolved_path trusted_executable program_regex argv_prefix argument argument_contains effect no_unknown_effects "
-    "raw_shell chatml_match".split()
-)
-_LATER_VALUES = {("tool", "mode", "chain"), ("tool", "mode", "raw"), ("tool", "mode", "script"), ("tool", "stream", "sanitized")}
 _WORDS = {  # pydantic's own names for a wrong value -> ours
     "missing": "missing_attribute", "extra_forbidden": "unknown_attribute", "literal_error": "invalid_attribute",
 }  # fmt: skip
@@ -31,7 +24,7 @@ def read(node: Node, problems: list[Problem], *, allowed: tuple[str, ...] = TOP_
         problems.append(_unknown_element(node, allowed, inside))
         return None
     model = ELEMENTS[node.tag]
-    if node.text:
+    if node.text and not model.TEXT:
         add(problems, node, "unexpected_text", f"text inside `<{node.tag}>`: `{node.text[:40]}`")
     children = _children(node, model, problems)
     values: dict[str, Any] = dict(node.attributes)
@@ -71,10 +64,6 @@ def _wrong(node: Node, model: type[Element], item: Any, problems: list[Problem])
     kind = item["type"]
     if kind == "missing" and name in node.attributes:
         return  # reported as empty already
-    if (node.tag, name, node.attributes.get(name)) in _LATER_VALUES:
-        message = f"`{name}=\"{node.attributes[name]}\"` is not delivered yet"
-        add(problems, node, "unsupported_feature", message)
-        return
     prefix = "tool_" if node.tag == "tool" and kind in _WORDS else ""
     code = kind.removeprefix("shell.") if kind.startswith("shell.") else prefix + _WORDS.get(kind, "invalid_attribute")
     message, remedy = f"`{name}` of `<{node.tag}>`: {item['msg'][:1].lower()}{item['msg'][1:]}", ""
@@ -82,7 +71,7 @@ def _wrong(node: Node, model: type[Element], item: Any, problems: list[Problem])
         message = f"`<{node.tag}>` needs the attribute `{name}`"
     elif kind == "extra_forbidden":
         message = f"`<{node.tag}>` has no attribute `{name}`"
-        remedy = nearest(name, [field for field in model.model_fields if field not in ("node", "children")])
+        remedy = nearest(name, model.attributes())
     elif kind == "literal_error":
         message = f"`{name}` of `<{node.tag}>` is `{node.attributes.get(name)}`, not one of {item['ctx']['expected']}"
         code = "tool_invalid_mode" if (node.tag, name) == ("tool", "mode") else code
@@ -92,9 +81,7 @@ def _wrong(node: Node, model: type[Element], item: Any, problems: list[Problem])
 
 def _unknown_element(node: Node, allowed: tuple[str, ...], inside: str) -> Problem:
     where = f" in `<{inside}>`" if inside else ""
-    if node.tag in LATER:
-        return Problem(code="shell.unsupported_feature", message=f"`<{node.tag}>`{where} is not delivered yet", file=node.file, line=node.line)  # fmt: skip
-    code = "shell.unknown_matcher" if inside in ("rule", "all", "any", "not") else "shell.unknown_element"
+    code = "shell.unknown_matcher" if inside in ("rule", "all", "any", "not", "match") else "shell.unknown_element"
     return Problem(code=code, message=f"`<{node.tag}>` is not known{where}", file=node.file, line=node.line, remedy=nearest(node.tag, list(allowed)))  # fmt: skip
 
 

@@ -1,37 +1,26 @@
-"""A whole document -> Manifest: read, inherit, lower, check references, encode. All problems at once."""
+"""A whole document -> Manifest: collect, inherit, lower, check references, encode. All problems at once."""
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import TYPE_CHECKING, Any
 
+from ..model import extensions as x
 from ..model import manifest as m
-from ..share import profile_path
-from . import schema as s
+from . import elements as s
 from .canonical import build
-from .check import add, nearest, read
-from .merge import Laying
-from .reader import Problem, fail, parse, read_bytes
+from .check import add
+from .documents import Declared, collect
+from .inherit import LEGACY, Inheritance
+from .reader import Problem, fail
+from .references import check_runtimes, check_tools, script_references
+from .scripts import lower_script, with_digest
 from .tools import LEGACY_RUNTIME, lower_tool
+from .variables import bases_of
 
-BUILTIN = {"builtin:workspace-readonly": "workspace-readonly@1"}
-LATER_PROFILES = ("workspace-development", "hook-worker", "yolo")  # of the language, not delivered yet
-DEFAULTS = m.RuntimeSpec(
-    id="",
-    backends=m.Backends(
-        values=(
-            m.BackendSpec(kind="landlock", id="builtin-landlock", when="linux"),
-            m.BackendSpec(kind="seatbelt", id="builtin-seatbelt", when="macos"),
-        )
-    ),
-)
-_LEGACY = DEFAULTS.replace(
-    id=LEGACY_RUNTIME,
-    capabilities=m.Capabilities(
-        sandbox="direct_unsafe", network=True, child_processes=True, arbitrary_code=True, privilege_change=True,
-        read=(m.Root(path="/"),), write=(m.Root(path="/"),),
-    ),
-    backends=m.Backends(values=(m.BackendSpec(kind="direct", id="legacy-direct"),)),
-)  # fmt: skip
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def platform_word() -> str:
@@ -39,135 +28,102 @@ def platform_word() -> str:
     return {"linux": "linux", "darwin": "macos"}.get(sys.platform, "other")
 
 
-def compile_document(data: bytes, *, file: str, source_dir: str, platform: str | None = None) -> m.Manifest:
-    """Raises DeclarationError with every problem found."""
+def compile_document(
+    data: bytes, *, file: str, source_dir: str, platform: str | None = None, bases: Mapping[str, str] | None = None
+) -> m.Manifest:
+    """bases: what path variables stand for, to find script files. Raises DeclarationError with every problem found."""
     problems: list[Problem] = []
-    elements = [read(node, problems) for node in parse(data, file)]
-    accesses = [item for item in elements if isinstance(item, s.ShellAccess)]
-    declared_tools = [item for item in elements if isinstance(item, s.Tool)]
+    collected = collect(data, file=file, source_dir=source_dir, problems=problems)
+    accesses, tools, scripts, moderators = _sorted_out(collected.declarations)
     _unique(accesses, "id", "duplicate_runtime", problems)
-    _unique(declared_tools, "name", "duplicate_tool", problems)
+    _unique(tools, "name", "duplicate_tool", problems)
     _not_ours(accesses, problems)
-    if problems:
-        raise fail(problems)
-    specs = _Inheritance(accesses, source_dir, problems).resolve()
-    tools = [lower_tool(item, problems) for item in declared_tools]
-    if any(tool.runtime == LEGACY_RUNTIME for tool in tools):
-        specs[LEGACY_RUNTIME] = _LEGACY.replace(source_dir=source_dir)
+    _stop(problems)
+
+    specs = Inheritance(accesses, problems).resolve()
+    lowered = [lower_tool(item.element, item.source, problems) for item in tools]
+    if any(tool.runtime == LEGACY_RUNTIME for tool in lowered):
+        specs[LEGACY_RUNTIME] = LEGACY.replace(source=m.Source(folder=source_dir))
+    places = bases or bases_of(os.path.join(source_dir, os.path.basename(file)))
+    lowered = [with_digest(tool, item.element, places, problems) for tool, item in zip(lowered, tools, strict=True)]
+    declared_scripts = _scripts(scripts, problems)
     chosen = platform or platform_word()
-    _references(tools, declared_tools, specs, problems)
-    _compatible(accesses, specs, chosen, problems)
+    check_tools(lowered, [item.element for item in tools], specs, problems)
+    check_runtimes(accesses, specs, declared_scripts, chosen, problems)
+    moderator = _moderator(moderators, specs, problems)
+    _stop(problems)
+
+    used = {name for spec in specs.values() for _, name in script_references(spec)}
+    used |= {script.id for script in declared_scripts.values() if script.kind == "moderator"}
+    return build(
+        list(specs.values()), lowered, chosen,
+        scripts=[script for name, script in declared_scripts.items() if name in used],
+        moderator_runtime=moderator, imports=collected.imports, host_tools=collected.host_tools,
+        warnings=tuple(_unused(item, used) for item in scripts if _script_id(item.element) not in used),
+    )  # fmt: skip
+
+
+def _stop(problems: list[Problem]) -> None:
     if problems:
         raise fail(problems)
-    return build(list(specs.values()), tools, chosen)
 
 
-def _unique(elements: list[s.ShellAccess] | list[s.Tool], name: str, code: str, problems: list[Problem]) -> None:
-    seen: set[str] = set()
-    for element in elements:
-        value = getattr(element, name)
+def _sorted_out(declarations: tuple[Declared, ...]) -> tuple[list[Declared], list[Declared], list[Declared], list[Declared]]:
+    def of(kind: type[Any]) -> list[Declared]:
+        return [item for item in declarations if isinstance(item.element, kind)]
+
+    return of(s.ShellAccess), of(s.Tool), of(s.Script), of(s.ModeratorRuntime)
+
+
+def _unique(declared: list[Declared], name: str, code: str, problems: list[Problem]) -> None:
+    seen: dict[str, Declared] = {}
+    for item in declared:
+        value = getattr(item.element, name)
         if value in seen:
-            add(problems, element.node, code, f"`{value}` is declared twice")
-        seen.add(value)
+            first = seen[value].source
+            add(problems, item.element.node, code, f"`{value}` is declared twice, first at `{first.file}:{first.line}`")
+        seen.setdefault(value, item)
 
 
-def _not_ours(elements: list[s.ShellAccess], problems: list[Problem]) -> None:
+def _not_ours(declared: list[Declared], problems: list[Problem]) -> None:
     """A runtime of the author's never stands for one of ours: those names would be looked up elsewhere."""
-    for element in elements:
-        if element.id == LEGACY_RUNTIME or element.id.startswith("builtin:"):
-            add(problems, element.node, "invalid_runtime_id", f"the id `{element.id}` is reserved", "choose another")
+    for item in declared:
+        name = item.element.id
+        if name == LEGACY_RUNTIME or name.startswith("builtin:"):
+            add(problems, item.element.node, "invalid_runtime_id", f"the id `{name}` is reserved", "choose another")
 
 
-class _Inheritance:
-    """Each runtime over its parent, the chain ending in a built-in profile or the defaults."""
-
-    def __init__(self, elements: list[s.ShellAccess], source_dir: str, problems: list[Problem]) -> None:
-        self.elements = {element.id: element for element in elements}
-        self.source_dir, self.problems = source_dir, problems
-        self.laying = Laying(problems)
-        self.done: dict[str, m.RuntimeSpec] = {}
-
-    def resolve(self) -> dict[str, m.RuntimeSpec]:
-        for name in self.elements:
-            self._spec(name, [])
-        return self.done
-
-    def _spec(self, name: str, chain: list[str]) -> m.RuntimeSpec:
-        if name in self.done:
-            return self.done[name]
-        element = self.elements[name]
-        if name in chain:
-            path = " -> ".join([*chain[chain.index(name) :], name])
-            add(self.problems, element.node, "inheritance_cycle", f"runtimes extend each other: {path}")
-            return DEFAULTS
-        base = self._parent(element, [*chain, name])
-        spec = self.laying.over(base, element).replace(source_dir=self.source_dir)
-        self.done[name] = spec
-        return spec
-
-    def _parent(self, element: s.ShellAccess, chain: list[str]) -> m.RuntimeSpec:
-        parent = element.extends
-        if parent is None:
-            return DEFAULTS
-        if parent.startswith("builtin:"):
-            return self._builtin(element, parent)
-        if parent not in self.elements:
-            remedy = nearest(parent, [*self.elements, *BUILTIN])
-            message = f"`{element.id}` extends `{parent}`, which is not declared"
-            add(self.problems, element.node, "unknown_runtime", message, remedy)
-            return DEFAULTS
-        return self._spec(parent, chain)
-
-    def _builtin(self, element: s.ShellAccess, name: str) -> m.RuntimeSpec:
-        concrete = BUILTIN.get(name) or next((item for item in BUILTIN.values() if name == f"builtin:{item}"), None)
-        if name.removeprefix("builtin:").removesuffix("@1") in LATER_PROFILES:
-            add(self.problems, element.node, "unsupported_feature", f"the profile `{name}` is not delivered yet")
-            return DEFAULTS
-        if concrete is None:
-            remedy = nearest(name, [*BUILTIN, *(f"builtin:{item}" for item in BUILTIN.values())])
-            add(self.problems, element.node, "unknown_builtin_profile", f"`{name}` is no built-in profile", remedy)
-            return DEFAULTS
-        spec = _profile(concrete)
-        return spec.replace(requested_profile=name, resolved_profile=f"builtin:{concrete}", declared=frozenset())
+def _script_id(element: s.Script) -> str | None:
+    return element.id or ("main" if element.kind == "moderator" else None)
 
 
-def _profile(name: str) -> m.RuntimeSpec:
-    """A built-in profile, written in the language itself."""
-    path = profile_path("runtimes", f"{name}.xml")
-    problems: list[Problem] = []
-    (node,) = parse(read_bytes(path), path)
-    element = read(node, problems)
-    assert isinstance(element, s.ShellAccess) and not problems, problems
-    return Laying(problems).over(DEFAULTS, element)
-
-
-def _references(
-    tools: list[m.ToolSpec], elements: list[s.Tool], specs: dict[str, m.RuntimeSpec], problems: list[Problem]
-) -> None:
-    for tool, element in zip(tools, elements, strict=True):
-        if tool.runtime not in specs:
-            if tool.runtime:
-                message = f"the tool `{tool.name}` runs in `{tool.runtime}`, which is not declared"
-                add(problems, element.node, "unknown_runtime", message, nearest(tool.runtime, list(specs)))
+def _scripts(declared: list[Declared], problems: list[Problem]) -> dict[str, x.Script]:
+    found: dict[str, x.Script] = {}
+    for item in declared:
+        script = lower_script(item, problems)
+        if script is None:
             continue
-        reference = tool.command.executable_ref if tool.command is not None else None
-        known = [alias.id for alias in specs[tool.runtime].resolver.executables]
-        if reference is not None and reference not in known:
-            message = f"the tool `{tool.name}` runs `{reference}`, no executable of `{tool.runtime}`"
-            add(problems, element.node, "unknown_executable", message, nearest(reference, known))
+        if script.id in found:
+            add(problems, item.element.node, "duplicate_script", f"the script `{script.id}` is declared twice")
+        if script.kind == "moderator" and any(other.kind == "moderator" for other in found.values()):
+            add(problems, item.element.node, "multiple_moderators", "there is more than one moderator script")
+        found.setdefault(script.id, script)
+    return found
 
 
-def _compatible(
-    elements: list[s.ShellAccess], specs: dict[str, m.RuntimeSpec], platform: str, problems: list[Problem]
-) -> None:
-    """Every sandbox mode has a backend that can serve it on this platform."""
-    for element in elements:
-        spec = specs[element.id]
-        kinds = [item.kind for item in spec.backends.values if item.when in ("any", platform)]
-        direct = "direct" in kinds
-        confining = any(kind != "direct" for kind in kinds)
-        mode = spec.capabilities.sandbox
-        fits = {"required": confining, "direct_unsafe": direct, "preferred": confining or direct}[mode]
-        if not fits:
-            message = f"`{element.id}` declares sandbox=\"{mode}\", and no backend for {platform} serves it"
-            add(problems, element.node, "incompatible_backend", message, "declare one in `<backends>`")
+def _unused(item: Declared, used: set[str]) -> str:
+    element = item.element
+    message = f"nothing refers to the script `{element.id}`; it is no part of the manifest"
+    problem = Problem(code="shell.unused_script", message=message, file=element.node.file, line=element.node.line)
+    return str(problem).replace(": error[", ": warning[", 1)
+
+
+def _moderator(declared: list[Declared], specs: dict[str, m.RuntimeSpec], problems: list[Problem]) -> str | None:
+    for item in declared[1:]:
+        add(problems, item.element.node, "duplicate_section", "a second `<moderator_runtime>`", "keep one")
+    if not declared:
+        return None
+    name: str = declared[0].element.shell_runtime
+    if name not in specs:
+        add(problems, declared[0].element.node, "unknown_runtime", f"the moderator runs in `{name}`, which is not declared")
+    return name

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..model import manifest as m
-from . import schema as s
+from . import authority
+from . import elements as s
 from .reader import Problem
 
 Named = dict[str, Any]
@@ -47,7 +48,7 @@ class Laying:
             "protect": tuple(item.path for item in element.all(s.Protect)),
             "hide": tuple(item.path for item in element.all(s.Hide)),
         }
-        return spec.replace(capabilities=old.replace(**scalars, **_joined(old, lists, element.merge)))
+        return spec.replace(capabilities=old.replace(**scalars, **joined(old, lists, element.merge)))
 
     def _root(self, item: s.Read) -> m.Root:
         if (item.path is None) == (item.path_env is None):
@@ -66,8 +67,8 @@ class Laying:
             (item, m.Alias(id=item.id, path=item.path, sha256=item.sha256, trusted=item.trusted))
             for item in element.all(s.Executable)
         ]
-        changed = _joined(old, lists, element.merge)
-        changed["executables"] = self._by_id(old.executables, aliases, element.merge)
+        changed = joined(old, lists, element.merge)
+        changed["executables"] = self.by_id(old.executables, aliases, element.merge)
         if element.allow_relative_search_path is not None:
             changed["allow_relative_search_path"] = element.allow_relative_search_path
         return spec.replace(resolver=old.replace(**changed))
@@ -75,7 +76,7 @@ class Laying:
     def environment(self, spec: m.RuntimeSpec, element: s.Environment) -> m.RuntimeSpec:
         old = spec.environment
         operations = {"operations": tuple(self._operation(item) for item in element.children)}
-        changed = _joined(old, operations, element.merge)
+        changed = joined(old, operations, element.merge)
         if element.inherit is not None:
             changed["inherit"] = element.inherit
         return spec.replace(environment=old.replace(**changed))
@@ -103,7 +104,7 @@ class Laying:
 
     def backends(self, spec: m.RuntimeSpec, element: s.Backends) -> m.RuntimeSpec:
         old = spec.backends
-        changed = _joined(old, {"values": tuple(_backend(item) for item in element.children)}, element.merge)
+        changed = joined(old, {"values": tuple(self._backend(item) for item in element.children)}, element.merge)
         ids = [item.id for item in changed.get("values", ()) if item.id is not None]
         for name in sorted({name for name in ids if ids.count(name) > 1}):
             self.problem(element, "duplicate_named_entry", f"two backends have the id `{name}`")
@@ -111,42 +112,24 @@ class Laying:
             changed["accept_declared_confinement"] = element.accept_declared_confinement
         return spec.replace(backends=old.replace(**changed))
 
-    def policy(self, spec: m.RuntimeSpec, element: s.Policy) -> m.RuntimeSpec:
-        rules = [(item, self._rule(item)) for item in element.all(s.Rule)]
-        changed: Named = {"rules": self._by_id(spec.policy.rules, rules, element.merge)}
-        if element.default is not None:
-            changed["default"] = element.default
-        return spec.replace(policy=spec.policy.replace(**changed))
-
-    def _rule(self, item: s.Rule) -> m.Rule:
-        if len(item.children) != 1:
-            self.problem(item, "rule_matcher_arity", f"the rule `{item.id}` needs exactly one matcher")
-        matchers = [self._matcher(child) for child in item.children]
-        return m.Rule(id=item.id, action=item.action, matcher=matchers[0] if matchers else m.Matcher(kind="any"))
-
-    def _matcher(self, item: s.Element) -> m.Matcher:
-        kind = item.node.tag
-        if kind in ("all", "any") and not item.children:
-            self.problem(item, "empty_matcher", f"`<{kind}>` needs at least one matcher")
-        if kind == "not" and len(item.children) != 1:
-            self.problem(item, "matcher_arity", "`<not>` needs exactly one matcher")
-        children = tuple(self._matcher(child) for child in item.children)
-        return m.Matcher(kind=kind, value=getattr(item, "value", None), children=children)
-
-    def secrets(self, spec: m.RuntimeSpec, element: s.Secrets) -> m.RuntimeSpec:
-        old = spec.secrets
-        sources = tuple(
-            m.SecretSource(kind="literal", value=item.value)
-            if isinstance(item, s.Literal_)
-            else m.SecretSource(kind="from_env", name=item.name, optional=item.optional)
-            for item in element.children
+    def _backend(self, item: Any) -> m.BackendSpec:
+        options = {name: getattr(item, name) for name in item.attributes() if name not in ("id", "when")}
+        given = tuple((name, value) for name, value in options.items() if value is not None)
+        atoms = tuple(
+            m.Atom(kind=child.node.tag, text=getattr(child, "value", getattr(child, "flag", ""))) for child in item.children
         )
-        changed = _joined(old, {"sources": sources}, element.merge)
-        if element.replacement is not None:
-            changed["replacement"] = element.replacement
-        return spec.replace(secrets=old.replace(**changed))
+        if isinstance(item, s.ExternalBackend):
+            self._external(item, atoms)
+        return m.BackendSpec(kind=item.node.tag, id=item.id, when=item.when, options=given, atoms=atoms)
 
-    def _by_id(self, old: tuple[Any, ...], new: list[tuple[Any, Any]], merge: str) -> tuple[Any, ...]:
+    def _external(self, item: s.ExternalBackend, atoms: tuple[m.Atom, ...]) -> None:
+        if [atom.kind for atom in atoms].count("command_argv") != 1:
+            self.problem(item, "external_backend_command_argv", "`<external_backend>` needs `<command_argv/>` exactly once")
+        if item.confinement == "verified":
+            message = "a wrapper's confinement cannot be verified, only declared"
+            self.problem(item, "external_backend_unverifiable", message, 'write confinement="declared"')
+
+    def by_id(self, old: tuple[Any, ...], new: list[tuple[Any, Any]], merge: str) -> tuple[Any, ...]:
         """Entries by id: a second one of the same id is an error unless it says override, which keeps the place."""
         entries = {} if merge == "replace" else {item.id: item for item in old}
         for element, item in new:
@@ -159,18 +142,14 @@ class Laying:
 
 _SECTIONS: dict[type[s.Element], Any] = {
     s.Capabilities: Laying.capabilities, s.Resolver: Laying.resolver, s.Environment: Laying.environment,
-    s.Limits: Laying.limits, s.Backends: Laying.backends, s.Policy: Laying.policy, s.Secrets: Laying.secrets,
+    s.Limits: Laying.limits, s.Backends: Laying.backends, s.Policy: authority.policy, s.Approvals: authority.approvals,
+    s.Reviewers: authority.reviewers, s.Interceptors: authority.interceptors, s.EffectAnalysis: authority.analysis,
+    s.Secrets: authority.secrets, s.Audit: authority.audit,
 }  # fmt: skip
 
 
-def _joined(old: Any, lists: dict[str, tuple[Any, ...]], merge: str) -> Named:
+def joined(old: Any, lists: dict[str, tuple[Any, ...]], merge: str) -> Named:
     return {name: found if merge == "replace" else (*getattr(old, name), *found) for name, found in lists.items()}
-
-
-def _backend(item: Any) -> m.BackendSpec:
-    options = {name: getattr(item, name) for name in type(item).model_fields if name not in ("id", "when", "node", "children")}
-    given = tuple((name, value) for name, value in options.items() if value is not None)
-    return m.BackendSpec(kind=item.node.tag, id=item.id, when=item.when, options=given)
 
 
 def _declared(element: s.ShellAccess) -> frozenset[str]:

@@ -16,7 +16,7 @@ DECLARATIONS = frozenset({"shell_access", "tool", "script", "moderator_runtime",
 
 
 class Node(Record):
-    """One element as it stands; text is what stands between its children, white space stripped."""
+    """One element as it stands; text is what stands between its children, white space stripped; body: not stripped."""
 
     tag: str
     attributes: dict[str, str]
@@ -24,6 +24,7 @@ class Node(Record):
     text: str
     file: str
     line: int
+    body: str = ""
 
 
 class Problem(Record):
@@ -136,6 +137,7 @@ def _node(element: object, file: str) -> Node:
         attributes={str(key): str(value) for key, value in element.attrib.items()},
         children=children,
         text="".join(texts).strip(),
+        body="".join(texts),
         file=file,
         line=element.sourceline or 1,  # type: ignore[arg-type]
     )

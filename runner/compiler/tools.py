@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..model import manifest as m
-from . import schema as s
+from . import elements as s
 from .reader import Problem
 from .variables import VARIABLES, symbolic
 from .words import WordError, split
@@ -11,7 +13,18 @@ from .words import WordError, split
 LEGACY_RUNTIME = "legacy:custom"
 
 
-def lower_tool(element: s.Tool, problems: list[Problem]) -> m.ToolSpec:
+_MODES: dict[str, tuple[str, ...]] = {  # attributes that only these modes take
+    "fixed": ("command", "executable_ref"),
+    "structured": (),
+    "chain": (),
+    "raw": ("executable", "arguments_before_script"),
+    "script": ("script", "interpreter", "executable", "fixed_arguments", "verification", "max_source_bytes"),
+}
+_OF_A_MODE = frozenset(name for names in _MODES.values() for name in names)
+Report = Callable[..., None]
+
+
+def lower_tool(element: s.Tool, source: m.Source, problems: list[Problem]) -> m.ToolSpec:
     """The tool, every default explicit. A legacy one (no runtime, no type) goes to the synthetic runtime."""
 
     def problem(code: str, message: str, remedy: str = "") -> None:
@@ -24,9 +37,7 @@ def lower_tool(element: s.Tool, problems: list[Problem]) -> m.ToolSpec:
     mode = element.mode or "fixed"
     if element.type is not None and element.mode is None:
         problem("tool_missing_attribute", f"the tool `{element.name}` names no `mode`", "in the long form it is required")
-    if mode != "fixed":
-        _only_fixed(element, problem)
-    command = _command(element, problem) if mode == "fixed" else None
+    _only_of(mode, element, problem)
     return m.ToolSpec(
         name=element.name,
         runtime=LEGACY_RUNTIME if legacy else element.runtime or "",
@@ -37,20 +48,61 @@ def lower_tool(element: s.Tool, problems: list[Problem]) -> m.ToolSpec:
         result=element.result,
         stream=element.stream,
         nonzero=element.nonzero,
-        command=command,
+        command=_command(element, problem) if mode == "fixed" else None,
+        shell=_shell(element, problem) if mode == "raw" else None,
+        script=_script(element, problem) if mode == "script" else None,
         arguments=_bounds(element.one(s.Arguments), problem),
+        source=source,
     )
 
 
-def _only_fixed(element: s.Tool, problem) -> None:  # type: ignore[no-untyped-def]
-    for name in ("command", "executable_ref"):
+def _only_of(mode: str, element: s.Tool, problem: Report) -> None:
+    for name in sorted(_OF_A_MODE - set(_MODES[mode])):
         if getattr(element, name) is not None:
-            problem("tool_mode_attribute", f"`{name}` is for fixed tools, `{element.name}` is {element.mode}")
-    for child in element.children:
-        problem("tool_mode_child", f"`<{child.node.tag}>` is for fixed tools, `{element.name}` is {element.mode}")
+            owners = " and ".join(owner for owner, names in _MODES.items() if name in names)
+            problem("tool_mode_attribute", f"`{name}` is for {owners} tools, `{element.name}` is {mode}")
+    for child in element.children if mode != "fixed" else ():
+        problem("tool_mode_child", f"`<{child.node.tag}>` is for fixed tools, `{element.name}` is {mode}")
 
 
-def _command(element: s.Tool, problem) -> m.FixedCommand | None:  # type: ignore[no-untyped-def]
+def _shell(element: s.Tool, problem: Report) -> m.ShellSource | None:
+    if element.executable is None:
+        problem("tool_missing_attribute", f"the raw tool `{element.name}` names no `executable`", "name the shell, as in `/bin/sh`")
+        return None
+    path = _path("executable", element.executable, problem)
+    before = element.arguments_before_script
+    return m.ShellSource(executable=path, arguments_before_script=("-c",) if before is None else before)
+
+
+def _script(element: s.Tool, problem: Report) -> m.ScriptFile | None:
+    if element.script is None:
+        problem("tool_missing_attribute", f"the script tool `{element.name}` names no `script`")
+        return None
+    if element.executable not in (None, "true", "false"):
+        problem("tool_invalid_attribute", f"`executable` of a script tool is `true` or `false`, not `{element.executable}`")
+    if element.interpreter is not None and element.executable == "true":
+        problem("tool_conflicting_script", f"the tool `{element.name}` has an interpreter and is run itself", "say one of the two")
+    if element.interpreter is None and element.executable == "false":
+        problem("script_not_executable", f"the tool `{element.name}` has no interpreter and is not to be run itself", "name one")
+    if element.max_source_bytes == 0:
+        problem("tool_invalid_attribute", "`max_source_bytes` must be more than zero")
+    return m.ScriptFile(
+        path=element.script,
+        interpreter=element.interpreter,
+        fixed_arguments=element.fixed_arguments or (),
+        max_source_bytes=element.max_source_bytes or 1 << 20,
+    )
+
+
+def _path(name: str, text: str, problem: Report) -> str:
+    try:
+        return symbolic(text)
+    except ValueError as error:
+        problem("tool_invalid_path", f"`{name}`: {error}")
+        return text
+
+
+def _command(element: s.Tool, problem: Report) -> m.FixedCommand | None:
     child = element.one(s.CommandElement)
     sources = [item for item in (child, element.command, element.executable_ref) if item is not None]
     if len(sources) > 1:
@@ -74,7 +126,7 @@ def _command(element: s.Tool, problem) -> m.FixedCommand | None:  # type: ignore
     )
 
 
-def _child_command(child: s.CommandElement, problem) -> m.FixedCommand:  # type: ignore[no-untyped-def]
+def _child_command(child: s.CommandElement, problem: Report) -> m.FixedCommand:
     if child.program is not None and child.executable_ref is not None:
         problem("tool_conflicting_command", "`<command>` takes one of `program` and `executable_ref`")
     elif child.program is None and child.executable_ref is None:
@@ -86,7 +138,7 @@ def _child_command(child: s.CommandElement, problem) -> m.FixedCommand:  # type:
     )
 
 
-def _source(item: object, problem) -> m.ArgumentSource:  # type: ignore[no-untyped-def]
+def _source(item: object, problem: Report) -> m.ArgumentSource:
     if isinstance(item, s.Arg):
         return m.ArgumentSource(kind="literal", value=item.value)
     if isinstance(item, s.SecretArg):
@@ -102,7 +154,7 @@ def _source(item: object, problem) -> m.ArgumentSource:  # type: ignore[no-untyp
     return m.ArgumentSource(kind="path", base=item.base, path=item.path)
 
 
-def _bounds(element: s.Arguments | None, problem) -> m.ArgumentBounds:  # type: ignore[no-untyped-def]
+def _bounds(element: s.Arguments | None, problem: Report) -> m.ArgumentBounds:
     if element is None:
         return m.ArgumentBounds()
     names = ("min_count", "max_count", "max_item_bytes")

@@ -76,6 +76,46 @@ def _digest(text: str) -> str:
     return text.lower()
 
 
+def _csv(text: str) -> tuple[str, ...]:
+    items = tuple(item.strip() for item in text.split(","))
+    if not all(items):
+        raise ValueError("a list has no empty item; write `a,b,c`")
+    return items
+
+
+def _scopes(text: str) -> tuple[str, ...]:
+    items = _csv(text)
+    for item in items:
+        if item not in SCOPES:
+            raise ValueError(f"`{item}` is no scope; there are: {', '.join(SCOPES)}")
+    if len(set(items)) < len(items):
+        raise ValueError("a scope is given twice")
+    return items
+
+
+def _namespace(text: str) -> str:
+    if ":" in text:
+        raise ValueError("a namespace holds no `:`")
+    return _identifier(text)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    import json
+
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("not a JSON array of strings, as in `[\"-c\"]`") from error
+    if not isinstance(found, list) or not all(isinstance(item, str) and "\0" not in item for item in found):
+        raise ValueError("not a JSON array of strings, as in `[\"-c\"]`")
+    return tuple(found)
+
+
+SCOPES = ("once", "exact_session", "prefix_session", "durable_exact")
+Csv = Annotated[tuple[str, ...], _typed("invalid_list", _csv)]
+Scopes = Annotated[tuple[str, ...], _typed("invalid_list", _scopes)]
+Namespace = Annotated[str, _typed("invalid_attribute", _namespace)]
+Words = Annotated[tuple[str, ...], _typed("tool_invalid_attribute", _words)]
 Boolean = Annotated[bool, _typed("invalid_attribute", _boolean)]
 Integer = Annotated[int, _typed("invalid_integer", _integer)]
 Bytes = Annotated[int, _typed("invalid_bytes", parse_bytes)]

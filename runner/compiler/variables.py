@@ -42,3 +42,16 @@ def resolve(expression: str, bases: Mapping[str, str]) -> str:
     if name not in bases:
         raise ManifestError(f"`${{{name}}}` has no value here", code="shell.source_dir_unavailable")
     return os.path.normpath(bases[name] + rest)
+
+
+def bases_of(file: str, workspace: str | os.PathLike[str] | None = None) -> dict[str, str]:
+    """What the path variables stand for. source_dir and prompt_dir: the declaration's folder; workspace: default here."""
+    source = os.path.dirname(os.path.realpath(file))
+    work = os.path.realpath(os.getcwd() if workspace is None else os.fspath(workspace))
+    home = os.path.realpath(os.environ.get("HOME") or work)
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    return {
+        "workspace": work, "source_dir": source, "prompt_dir": source, "tool_dir": work, "home": home,
+        "cache_dir": os.path.join(cache, "fumehood"), "session_dir": os.path.join(state, "fumehood"),
+    }  # fmt: skip

@@ -6,6 +6,9 @@ Shapes: sizes are bytes (int), durations seconds (float), paths are the symbolic
 
 from __future__ import annotations
 
+from .extensions import Analyzer, Approvals, Audit, Interceptor, Reviewer, Script
+from .extensions import Atom as Atom
+from .extensions import Matcher as Matcher
 from .record import Record
 
 
@@ -85,6 +88,7 @@ class BackendSpec(Record):
     id: str | None = None
     when: str = "any"
     options: tuple[tuple[str, str | bool], ...] = ()
+    atoms: tuple[Atom, ...] = ()
 
 
 class Backends(Record):
@@ -92,18 +96,18 @@ class Backends(Record):
     values: tuple[BackendSpec, ...] = ()
 
 
-class Matcher(Record):
-    """kind names a row of decision.matchers; value is its argument, children those of all/any/not."""
+class Example(Record):
+    """A command line that the rule's author expects to be decided so; checked when the manifest is compiled."""
 
-    kind: str
-    value: str | None = None
-    children: tuple[Matcher, ...] = ()
+    argv: str
+    action: str
 
 
 class Rule(Record):
     id: str
     action: str  # allow | ask | deny
     matcher: Matcher
+    examples: tuple[Example, ...] = ()
 
 
 class Policy(Record):
@@ -112,17 +116,28 @@ class Policy(Record):
 
 
 class SecretSource(Record):
-    """kind: from_env (name) | literal (value; never serialised)."""
+    """kind: from_env (name) | from_file (name: a path expression) | literal (value; never serialised)."""
 
     kind: str
     name: str = ""
     value: str = ""
     optional: bool = False
+    strip: bool = True  # from_file: without the white space around its content
 
 
 class Secrets(Record):
     replacement: str = "[REDACTED]"
     sources: tuple[SecretSource, ...] = ()
+
+
+class Source(Record):
+    """Where a declaration stands. file: relative to the document compiled; folder: absolute, where its file lies; not
+    part of the digest. namespace: as imported, or None."""
+
+    file: str = ""
+    folder: str = ""
+    namespace: str | None = None
+    line: int = 0
 
 
 class RuntimeSpec(Record):
@@ -137,11 +152,16 @@ class RuntimeSpec(Record):
     limits: Limits = Limits()
     backends: Backends = Backends()
     policy: Policy = Policy()
+    approvals: Approvals = Approvals()
+    reviewers: tuple[Reviewer, ...] = ()
+    interceptors: tuple[Interceptor, ...] = ()
+    effect_analysis: tuple[Analyzer, ...] = ()
     secrets: Secrets = Secrets()
+    audit: Audit = Audit()
     requested_profile: str | None = None
     resolved_profile: str | None = None
     declared: frozenset[str] = frozenset()  # dotted names the author wrote, e.g. "limits.memory", "backends.landlock.proc"
-    source_dir: str = ""
+    source: Source = Source()
 
 
 class ArgumentSource(Record):
@@ -170,7 +190,26 @@ class ArgumentBounds(Record):
     max_item_bytes: int = 65536
 
 
+class ShellSource(Record):
+    """Of a raw tool: the shell, and what stands before the script in its argv."""
+
+    executable: str
+    arguments_before_script: tuple[str, ...] = ("-c",)
+
+
+class ScriptFile(Record):
+    """Of a script tool. interpreter None: the file is run itself. sha256: of the file as compiled."""
+
+    path: str
+    interpreter: str | None = None
+    fixed_arguments: tuple[str, ...] = ()
+    max_source_bytes: int = 1 << 20
+    sha256: str = ""
+
+
 class ToolSpec(Record):
+    """Of command, shell and script exactly the one of its mode is set."""
+
     name: str
     runtime: str
     mode: str = "fixed"  # fixed | structured | chain | raw | script
@@ -181,16 +220,37 @@ class ToolSpec(Record):
     stream: str = "finalized"  # finalized | sanitized
     nonzero: str = "result"  # result | error
     command: FixedCommand | None = None
+    shell: ShellSource | None = None
+    script: ScriptFile | None = None
     arguments: ArgumentBounds = ArgumentBounds()
+    source: Source = Source()
+
+
+class ImportedFile(Record):
+    """file: relative to the document compiled."""
+
+    file: str
+    sha256: str
+    namespace: str | None = None
 
 
 class Manifest(Record):
-    """Everything resolved; `canonical` are its RFC 8785 bytes and `sha256` their digest."""
+    """Everything resolved; `canonical` are its RFC 8785 bytes and `sha256` their digest.
+
+    scripts: those that something refers to. moderator_runtime: the runtime of moderator commands, or None. host_tools:
+    names of tools of other kinds, left to the host. warnings: rendered diagnostics that stop nothing.
+    """
 
     runtimes: tuple[RuntimeSpec, ...]
     tools: tuple[ToolSpec, ...]
     canonical: bytes
     sha256: str
+    scripts: tuple[Script, ...] = ()
+    moderator_runtime: str | None = None
+    imports: tuple[ImportedFile, ...] = ()
+    host_tools: tuple[str, ...] = ()
+    required_features: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def runtime(self, name: str) -> RuntimeSpec:
         """The runtime of that id; the compiler has checked every reference."""

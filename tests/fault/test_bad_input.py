@@ -50,7 +50,7 @@ DOCUMENTS = {
     "not-utf8": (b"<agent>\n\xff</agent>", "shell.invalid_xml", 2),
     "unknown-runtime": ("<agent><tool name='t' command='ls' runtime='nowhere'/></agent>", "shell.unknown_runtime", 1),
     "pipeline-in-fixed": ("<agent><shell_access id='a'/><tool name='t' command='a | b' runtime='a'/></agent>", "shell.tool_invalid_fixed_command", 1),
-    "later-feature": ("<agent><script language='starlark' kind='moderator'/></agent>", "shell.unsupported_feature", 1),
+    "empty-script": ("<agent><script language='starlark' kind='moderator'/></agent>", "shell.script_empty_source", 1),
 }
 
 

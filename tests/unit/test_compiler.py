@@ -73,7 +73,6 @@ MISTAKES = {
     "invalid_argument_bounds": RUNTIME + '<tool name="t" command="ls" runtime="r"><arguments mode="optional" min_count="3" max_count="2"/></tool>',
     "tool_invalid_fixed_command": RUNTIME + '<tool name="t" command="ls | wc" runtime="r"/>',
     "tool_invalid_path": RUNTIME + '<tool name="t" type="shell" mode="fixed" runtime="r"><command program="ls"><path_arg path="x" base="up"/></command></tool>',
-    "unsupported_feature": RUNTIME + '<tool name="t" type="shell" mode="chain" runtime="r"/>',
 }
 
 

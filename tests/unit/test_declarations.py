@@ -336,33 +336,6 @@ def test_diagnostic(code: str, document: str, line: int) -> None:
     assert (code, line) in _problems(document)
 
 
-LATER = {
-    "chain": R + '<tool name="t" type="shell" mode="chain" runtime="r"/>',
-    "raw": R + '<tool name="t" type="shell" mode="raw" runtime="r" executable="/bin/sh"/>',
-    "script": R + '<tool name="t" type="shell" mode="script" runtime="r" script="x"/>',
-    "sanitized": R + '<tool name="t" command="ls" runtime="r" stream="sanitized"/>',
-    "import": R + '<import src="other.xml"/>',
-    "script element": R + '<script language="chatml" kind="moderator">x</script>',
-    "moderator": R + '<moderator_runtime shell_runtime="r"/>',
-    "lone import": '\n<import src="other.xml"/>',
-    "later profile": '\n<shell_access id="r" extends="builtin:yolo"/>',
-    "later pinned profile": '\n<shell_access id="r" extends="builtin:workspace-development@1"/>',
-    **{name: _in(f"<{name}/>") for name in ("approvals", "reviewers", "interceptors", "effect_analysis", "audit")},
-    "from_file": _in('<secrets><from_file path="/x"/></secrets>'),
-    "external_backend": _in('<backends><external_backend executable="/x"/></backends>'),
-    **{
-        name: _in(f'<policy><rule id="a" action="deny"><{name} value="x"/></rule></policy>')
-        for name in ("resolved_path", "trusted_executable", "program_regex", "argv_prefix", "argument", "argument_contains",
-                     "effect", "no_unknown_effects", "raw_shell", "chatml_match")
-    },
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LATER)
-def test_what_comes_later_is_refused_by_name(name: str) -> None:
-    assert ("unsupported_feature", 2) in _problems(LATER[name])
-
-
 def test_all_problems_of_the_reading_at_once_in_order() -> None:
     document = (
         '<agent>\n<shell_access id="r" colour="red">\n<limits wall_time="soon" memory="much"/>\n<capabilities><read/>\n<reed/></capabilities>'
