@@ -142,6 +142,7 @@ class LandlockSandbox:
             limits=rlimits(self.access.limits, bool(self.groups.processes), mode.flags),
             groups=self.groups.groups,
             counters=self.groups.counters,
+            staging=view.staging(self.view.ops),
             landlock_fs=rights.ALL_FS,
             landlock_net=rights.BIND_TCP | rights.CONNECT_TCP if bare and not network else 0,
             landlock_scope=_scopes(mode.flags),
@@ -167,17 +168,22 @@ class LandlockSandbox:
     def open(self) -> LauncherInstance:
         with self.lock:
             if not self.fresh():
-                self._drop()
-                self.factory, self.spare = self._start()
+                self._renew()
             worker, self.spare = self.spare, None
             try:
                 return self._instance(worker or self.factory.take())
             except FactoryGone:  # somebody killed it: one new start, then whatever that says
-                self._drop()
-                self.factory, self.spare = self._start()
+                self._renew()
                 worker, self.spare = self.spare, None
                 assert worker is not None
                 return self._instance(worker)
+
+    def _renew(self) -> None:
+        """A factory for the roots as they are now. What still runs in the old one may end there; and this host may give
+        less than it gave before, so what is required is asked again."""
+        self._drop()
+        self.factory, self.spare = self._start()
+        self.check()
 
     def _instance(self, worker: Worker) -> LauncherInstance:
         bare = not self.mode.flags & wire.MOUNTNS
@@ -187,13 +193,18 @@ class LandlockSandbox:
         """Whether the factory lives and every root is still the thing that was bound."""
         if self.factory.closed or self.factory.owner != os.getpid():
             return False
-        try:
-            infos = [(os.stat(path), device, inode) for path, device, inode in self.view.declared]
-        except OSError:
-            return False
-        if any((info.st_dev, info.st_ino) != (device, inode) for info, device, inode in infos):
-            return False
-        return self._hides_the_same([info.st_mtime_ns for info, _, _ in infos])
+        times = []
+        for path, device, inode in self.view.declared:
+            try:
+                info = os.stat(path)
+            except OSError:
+                if inode:
+                    return False
+                continue  # still missing
+            if (info.st_dev, info.st_ino) != (device, inode):
+                return False
+            times.append(info.st_mtime_ns)
+        return self._hides_the_same(times)
 
     def _hides_the_same(self, times: list[int]) -> bool:
         """Names to hide may have come or gone; the roots' own time stamps say whether it is worth looking."""
@@ -222,11 +233,12 @@ class LandlockSandbox:
         if self.spare is not None:
             self.spare.close()
             self.spare = None
-        self.factory.close()
+        self.factory.retire()
 
     def close(self) -> None:
         with self.lock:
             self._drop()
+            self.factory.close()
 
     def __del__(self) -> None:
         if hasattr(self, "factory"):  # a forgotten sandbox ends with its last reference, not with the host

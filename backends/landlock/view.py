@@ -177,7 +177,10 @@ class _Builder:
         self.add(wire.BIND, where, source=path, flags=flags, device=info.st_dev, inode=info.st_ino)
 
     def declared(self) -> tuple[tuple[str, int, int], ...]:
-        return tuple((path, *self.keys[path]) for path in (*self.access.read, *self.access.write) if path in self.keys)
+        """Everything whose inode this view is about, zeros for a protected name that is missing: once something else stands
+        there, the view is out of date."""
+        roots = tuple((path, *self.keys[path]) for path in (*self.access.read, *self.access.write) if path in self.keys)
+        return roots + tuple((path, *self.keys.get(path, (0, 0))) for path in self.access.protect)
 
     # -- fresh for every instance ---------------------------------------------------------------------------------
 
@@ -247,6 +250,13 @@ def expand(roots: tuple[str, ...]) -> list[str]:
 def build(access: Access, table: str, tmp_size: int, *, proc: bool, old_proc: bool) -> View:
     """The whole view of one Access; see the module."""
     return _Builder(access, table, tmp_size, proc=proc, fresh_proc_needs_old=old_proc).build()
+
+
+def staging(ops: tuple[wire.Op, ...]) -> str:
+    """Where the view is put together: the host's folder that covers the fewest sources, since what it covers must be held
+    open, one descriptor each, until it is attached."""
+    folders = [path for path in ("/tmp", "/mnt", "/run", "/srv", "/opt", "/media") if os.path.isdir(path) and not os.path.islink(path)]
+    return min(folders, key=lambda path: sum(op.kind == wire.BIND and inside(op.source, path) for op in ops), default="/tmp")
 
 
 def bare_rules(access: Access, table: str) -> View:

@@ -39,7 +39,7 @@ class Factory:
     """A running launcher. ahead: how many workers are kept armed. abi: the kernel's Landlock ABI (0: none)."""
 
     def __init__(self, config: wire.Config, ahead: int) -> None:
-        self.ahead, self.waiting, self.closed = ahead, 0, False
+        self.ahead, self.waiting, self.out, self.closed, self.retired = ahead, 0, 0, False, False
         self.namespaced = bool(config.flags & wire.PIDNS)
         self.owner = os.getpid()
         self.lock = allocate_lock()
@@ -73,7 +73,7 @@ class Factory:
     def refill(self) -> None:
         """Ask for as many workers as are missing; returns at once, arming happens beside us."""
         with self.lock:
-            while not self.closed and self.waiting < self.ahead:
+            while not self.closed and not self.retired and self.waiting < self.ahead:
                 self._ask()
 
     def _ask(self) -> None:
@@ -90,7 +90,24 @@ class Factory:
                 self._ask()
             self.waiting -= 1
             fields, fds = self._expect(wire.ARMED)
+            self.out += 1
         return Worker(self, fields[2], fds)
+
+    def given_back(self) -> None:
+        """A worker that take() gave out has ended."""
+        with self.lock:
+            self.out -= 1
+            last = self.retired and not self.out
+        if last:
+            self.close()
+
+    def retire(self) -> None:
+        """No new worker; what runs may end, and the factory with the last of it."""
+        with self.lock:
+            self.retired = True
+            idle = not self.out
+        if idle:
+            self.close()
 
     def close(self) -> None:
         if self.closed:
@@ -240,6 +257,7 @@ class Worker:
             poller.register(self.pidfd, select.POLLIN)
             poller.poll()
         os.close(self.pidfd)
+        self.factory.given_back()
 
     def _refill(self) -> None:
         try:

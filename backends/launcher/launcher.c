@@ -43,7 +43,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,30 +50,17 @@
 #ifndef MOUNT_ATTR_RDONLY
 #define MOUNT_ATTR_RDONLY 1
 #endif
-#define SYS_OPEN_TREE 428
-#define SYS_MOVE_MOUNT 429
-#define SYS_FSOPEN 430
-#define SYS_FSCONFIG 431
-#define SYS_FSMOUNT 432
-#define SYS_PIDFD_OPEN 434
-#define SYS_CLOSE_RANGE 436
-#define SYS_OPENAT2 437
-#define SYS_MOUNT_SETATTR 442
-#define SYS_LANDLOCK_CREATE 444
-#define SYS_LANDLOCK_ADD 445
-#define SYS_LANDLOCK_RESTRICT 446
+/* One number on every architecture since 5.1 (syscalls(2)). */
+enum { SYS_OPEN_TREE = 428, SYS_MOVE_MOUNT, SYS_FSOPEN, SYS_FSCONFIG, SYS_FSMOUNT, SYS_PIDFD_OPEN = 434, SYS_CLOSE_RANGE = 436,
+       SYS_OPENAT2, SYS_MOUNT_SETATTR = 442, SYS_LANDLOCK_CREATE = 444, SYS_LANDLOCK_ADD, SYS_LANDLOCK_RESTRICT };
+enum { MOVE_F_EMPTY = 0x4, MOVE_T_EMPTY = 0x40 };
+enum { MAX_FDS = 5, INLINE_START = 16384, MAX_NETS = 4096, MAX_STAGES = 1024 };
 #ifndef OPEN_TREE_CLONE
 #define OPEN_TREE_CLONE 1
 #endif
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000
 #endif
-#define MOVE_F_EMPTY 0x4
-#define MOVE_T_EMPTY 0x40
-#define MAX_FDS 5
-#define INLINE_START 16384
-#define MAX_NETS 4096
-#define MAX_STAGES 1024
 #define FILE_RIGHTS (1ull | 2ull | 4ull | (1ull << 14) | (1ull << 15)) /* execute, write, read, truncate, ioctl_dev */
 
 struct attr { uint64_t set, clear, propagation, userns; };
@@ -85,6 +71,13 @@ static const char *strings;
 
 static const void *table(uint32_t offset) { return (const char *)config + offset; }
 static const char *text(uint32_t offset) { return strings + offset; }
+
+/* Close what may not be there; errno stays what it was, so a failure can still be told. */
+static void shut(int fd) {
+    int keep = errno;
+    if (fd >= 0) close(fd);
+    errno = keep;
+}
 
 /* ---- packets -------------------------------------------------------------------------------------------------- */
 
@@ -172,7 +165,7 @@ static int parents(int root, const char *path, const char **leaf) {
         part[n] = 0;
         int next = resolve(at, part, O_PATH | O_DIRECTORY);
         if (next < 0 && errno == ENOENT) {
-            if (mkdirat(at, part, 0755)) { close(at); return -1; }
+            if (mkdirat(at, part, 0755)) { shut(at); return -1; }
             next = resolve(at, part, O_PATH | O_DIRECTORY);
         }
         close(at);
@@ -189,9 +182,7 @@ static int make_directory(int root, const char *path, uint32_t mode) {
     /* Only what was made here gets the mode: an existing folder may be the host's. */
     int made = *leaf && !mkdirat(at, leaf, mode), failed = *leaf && !made && errno != EEXIST;
     if (made && fchmodat(at, leaf, mode, 0)) failed = 1;
-    int keep = errno;
-    close(at);
-    errno = keep;
+    shut(at);
     return failed ? -1 : 0;
 }
 
@@ -203,9 +194,9 @@ static int make_file(int root, const char *path, const void *content, size_t siz
     int failed = fd < 0 && errno != EEXIST;
     if (fd >= 0) {
         failed = (size && write(fd, content, size) != (ssize_t)size) || fchmod(fd, mode);
-        close(fd);
+        shut(fd);
     }
-    close(at);
+    shut(at);
     return failed ? -1 : 0;
 }
 
@@ -213,7 +204,7 @@ static int attach(int mount_fd, int root, const char *path) {
     int target = resolve(root, path, O_PATH);
     if (target < 0) return -1;
     int done = (int)syscall(SYS_MOVE_MOUNT, mount_fd, "", target, "", MOVE_F_EMPTY | MOVE_T_EMPTY);
-    close(target);
+    shut(target);
     return done;
 }
 
@@ -225,9 +216,7 @@ static int file_system(const char *type, const char *const *options, uint64_t at
         bad = syscall(SYS_FSCONFIG, context, 1 /* SET_STRING */, options[0], options[1], 0) != 0;
     if (!bad && !syscall(SYS_FSCONFIG, context, 6 /* CMD_CREATE */, NULL, NULL, 0))
         fd = (int)syscall(SYS_FSMOUNT, context, 1 /* FSMOUNT_CLOEXEC */, attributes);
-    int keep = errno;
-    close(context);
-    errno = keep;
+    shut(context);
     return fd;
 }
 
@@ -246,7 +235,7 @@ static int tmpfs(uint64_t size, uint32_t mode, int owned) {
     return file_system("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
-/* Take the source's whole mount tree out of the host's, restricted; every root is taken before anything covers it. */
+/* Take the source's whole mount tree out of the host's, restricted. */
 static int take(const struct op *op) {
     int fd = (int)syscall(SYS_OPEN_TREE, AT_FDCWD, text(op->source),
                           OPEN_TREE_CLONE | O_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
@@ -261,9 +250,7 @@ static int take(const struct op *op) {
     if (!(op->flags & O_ALLOW_DEV)) a.set |= MOUNT_ATTR_NODEV;
     if (op->flags & O_RDONLY_TREE) a.set |= MOUNT_ATTR_RDONLY;
     if (syscall(SYS_MOUNT_SETATTR, fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &a, sizeof a)) {
-        int keep = errno;
-        close(fd);
-        errno = keep;
+        shut(fd);
         return -1;
     }
     return fd;
@@ -289,11 +276,11 @@ static int mask(int root, const char *path) {
         fd = (int)syscall(SYS_OPEN_TREE, from, "", OPEN_TREE_CLONE | O_CLOEXEC | AT_EMPTY_PATH);
         close(from);
         struct attr a = {.set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
-        if (fd >= 0 && syscall(SYS_MOUNT_SETATTR, fd, "", AT_EMPTY_PATH, &a, sizeof a)) { close(fd); fd = -1; }
+        if (fd >= 0 && syscall(SYS_MOUNT_SETATTR, fd, "", AT_EMPTY_PATH, &a, sizeof a)) { shut(fd); fd = -1; }
     }
     int done = fd < 0 ? -1 : (int)syscall(SYS_MOVE_MOUNT, fd, "", target, "", MOVE_F_EMPTY | MOVE_T_EMPTY);
-    close(fd);
-    close(target);
+    shut(fd);
+    shut(target);
     return done;
 }
 
@@ -328,25 +315,35 @@ static int do_op(const struct op *op, int root, int taken) {
     return done;
 }
 
-/* Perform the operations of one phase in order. 0, or the index + 1 of the one that failed. */
-static uint32_t perform(int root, uint32_t phase, const int *taken) {
+static _Noreturn void fail_at(int host, int step, uint32_t index) { fail(host, step, (int)((index << 12) | (uint32_t)errno)); }
+
+/* Perform the operations of one phase in order. taken: trees that are in hand already; the others are taken when due, so
+ * that their number is not bound by how many descriptors we may hold. */
+static void perform(int host, int root, uint32_t phase, const int *taken) {
     const struct op *ops = table(config->ops);
     for (uint32_t i = 0; i < config->op_count; i++) {
-        if ((ops[i].flags & O_INSTANCE) != phase || (ops[i].kind == OP_BIND && taken[i] < 0)) continue;
-        if (do_op(&ops[i], root, taken ? taken[i] : -1) && !(ops[i].flags & O_OPTIONAL)) return i + 1;
-        if (ops[i].kind == OP_BIND) close(taken[i]);
+        if ((ops[i].flags & O_INSTANCE) != phase) continue;
+        int bind = ops[i].kind == OP_BIND, fd = !bind ? -1 : taken && taken[i] ? taken[i] : take(&ops[i]);
+        if (bind && fd < 0 && !(ops[i].flags & O_OPTIONAL)) fail_at(host, S_ROOT, i);
+        if (bind && fd < 0) continue;
+        if (do_op(&ops[i], root, fd) && !(ops[i].flags & O_OPTIONAL)) fail_at(host, S_OP, i);
+        if (bind) close(fd);
     }
-    return 0;
+}
+
+static int below(const char *path, const char *folder) {
+    size_t size = strlen(folder);
+    return !strncmp(path, folder, size) && (!path[size] || path[size] == '/');
 }
 
 static void build_view(int host) {
     static int taken[MAX_ROOTS];
     const struct op *ops = table(config->ops);
-    for (uint32_t i = 0; i < config->op_count; i++) {
-        if (ops[i].kind != OP_BIND) continue;
-        taken[i] = take(&ops[i]);
-        if (taken[i] < 0 && !(ops[i].flags & O_OPTIONAL)) fail(host, S_ROOT, (int)((i << 12) | (uint32_t)errno));
-    }
+    for (uint32_t i = 0; i < config->op_count; i++) /* what our staging folder is about to cover, while it can be seen */
+        if (ops[i].kind == OP_BIND && below(text(ops[i].source), text(config->staging))) {
+            taken[i] = take(&ops[i]);
+            if (taken[i] < 0 && !(ops[i].flags & O_OPTIONAL)) fail_at(host, S_ROOT, i);
+        }
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) fail(host, S_MOUNTNS, errno);
     int fd = tmpfs(0, 0755, 0);
     if (fd < 0 || syscall(SYS_MOVE_MOUNT, fd, "", AT_FDCWD, text(config->staging), MOVE_F_EMPTY)) fail(host, S_PIVOT, errno);
@@ -355,8 +352,7 @@ static void build_view(int host) {
     if (root < 0 || fchdir(root)) fail(host, S_PIVOT, errno);
     make_directory(root, "/.fumehood/none/folder", 0);
     make_file(root, "/.fumehood/none/file", "", 0, 0);
-    uint32_t bad = perform(root, 0, taken);
-    if (bad) fail(host, S_OP, (int)(((bad - 1) << 12) | (uint32_t)errno));
+    perform(host, root, 0, taken);
     if (syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/")) fail(host, S_PIVOT, errno);
     struct attr a = {.set = MOUNT_ATTR_RDONLY};
     if (syscall(SYS_MOUNT_SETATTR, AT_FDCWD, "/", 0, &a, sizeof a)) fail(host, S_PIVOT, errno);
@@ -369,9 +365,7 @@ static int write_file(int at, const char *path, const char *content) {
     int fd = openat(at, path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return -1;
     ssize_t put_bytes = write(fd, content, strlen(content));
-    int keep = errno;
-    close(fd);
-    errno = keep;
+    shut(fd);
     return put_bytes == (ssize_t)strlen(content) ? 0 : -1;
 }
 
@@ -470,8 +464,9 @@ static _Noreturn void run(int socket, int ruleset) {
         fcntl(program, F_SETFD, 0);
         syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
     } else execve(path, argv, envp);
-    put(high, P_ERROR, S_EXEC, errno);
-    _exit(errno == ENOENT ? 127 : 126);
+    int why = errno;
+    put(high, P_ERROR, S_EXEC, why);
+    _exit(why == ENOENT ? 127 : 126);
 }
 
 /* ---- init ----------------------------------------------------------------------------------------------------- */
@@ -578,14 +573,14 @@ static int place_copy(int content, int path_fd) {
             copies[copy_count].device = st.st_dev;
             copies[copy_count++].inode = st.st_ino;
         } else done = -1;
-        int keep = errno;
-        close(base);
+        shut(base);
+        int why = errno;
         umount2("/.fumehood", MNT_DETACH);
-        errno = keep;
+        errno = why;
     }
-    close(copy);
-    close(vault);
-    close(root);
+    shut(copy);
+    shut(vault);
+    shut(root);
     munmap((void *)(uintptr_t)path, path_size);
     munmap((void *)(uintptr_t)bytes, size);
     return done;
@@ -624,9 +619,9 @@ static int make_ruleset(int host) {
 
 static void finish_view(int host) {
     int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    uint32_t bad = perform(root, O_INSTANCE, NULL);
-    if (bad) fail(host, S_OP, (int)(((bad - 1) << 12) | (uint32_t)errno));
-    umount2("/.fumehood/proc", MNT_DETACH); /* only there where a user namespace needed it for a fresh one */
+    perform(host, root, O_INSTANCE, NULL);
+    /* Only there where a user namespace needed it for a fresh one; the host's processes must not stay in reach. */
+    if (umount2("/.fumehood/proc", MNT_DETACH) && errno != EINVAL && errno != ENOENT) fail(host, S_PIVOT, errno);
     close(root);
 }
 
@@ -738,9 +733,7 @@ static int make_net(void) {
         bad = bad || ioctl(inet, SIOCSIFFLAGS, &request);
         close(inet);
     }
-    int keep = errno;
-    close(fd);
-    errno = keep;
+    shut(fd);
     if (bad) return -1;
     nets[net_count].fd = net;
     return net_now = net_count++;
@@ -759,45 +752,52 @@ static int enter_net(void) {
     return i;
 }
 
-static void arm(int host, int self) {
-    int control[2], runner[2], pidfd = -1, groups[8], slot = 0;
-    while (slot < MAX_INSTANCES && living[slot].pid) slot++;
-    if (slot == MAX_INSTANCES) { put(host, P_ERROR, S_CLONE, EAGAIN); return; }
+/* Everything one more instance needs. 0, or the step that failed; what was had by then is the caller's to give back. */
+static int claim(int slot, int *groups, int ends[4]) {
+    if (slot == MAX_INSTANCES) { errno = EAGAIN; return S_CLONE; }
     serial++;
-    int net = config->flags & F_NETNS ? enter_net() : -1;
-    if (config->flags & F_NETNS && net < 0) { put(host, P_ERROR, S_LOOPBACK, errno); return; }
-    if (make_groups(groups)) { put(host, P_ERROR, S_CGROUP, errno); remove_groups(serial); return; }
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, runner)) { put(host, P_ERROR, S_CLONE, errno); return; }
+    if (config->flags & F_NETNS && (living[slot].net = enter_net()) < 0) return S_LOOPBACK;
+    if (make_groups(groups)) return S_CGROUP;
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ||
+                   socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends + 2) ? S_CLONE : 0;
+}
+
+static void give_back(int slot) {
+    if (slot == MAX_INSTANCES) return;
+    remove_groups(serial);
+    if (living[slot].net >= 0) nets[living[slot].net].busy = 0;
+    living[slot].net = -1;
+}
+
+static void arm(int host, int self) {
+    int ends[4] = {-1, -1, -1, -1}, groups[8] = {-1, -1, -1, -1, -1, -1, -1, -1}, pidfd = -1, slot = 0;
+    while (slot < MAX_INSTANCES && living[slot].pid) slot++;
+    if (slot < MAX_INSTANCES) living[slot].net = -1;
+    static const struct { uint32_t asked; unsigned flag; } kinds[] = {
+        {F_MOUNTNS, CLONE_NEWNS}, {F_PIDNS, CLONE_NEWPID}, {F_IPCNS, CLONE_NEWIPC}, {F_UTSNS, CLONE_NEWUTS}, {F_CGROUPNS, CLONE_NEWCGROUP}};
     unsigned long flags = SIGCHLD | CLONE_PIDFD;
-    if (config->flags & F_MOUNTNS) flags |= CLONE_NEWNS;
-    if (config->flags & F_PIDNS) flags |= CLONE_NEWPID;
-    if (config->flags & F_IPCNS) flags |= CLONE_NEWIPC;
-    if (config->flags & F_UTSNS) flags |= CLONE_NEWUTS;
-    if (config->flags & F_CGROUPNS) flags |= CLONE_NEWCGROUP;
-    pid_t pid = (pid_t)syscall(SYS_clone, flags, 0, &pidfd, 0, 0);
+    for (int i = 0; i < 5; i++) if (config->flags & kinds[i].asked) flags |= kinds[i].flag;
+    int bad = claim(slot, groups, ends);
+    pid_t pid = bad ? -1 : (pid_t)syscall(SYS_clone, flags, 0, &pidfd, 0, 0);
     if (pid == 0) {
         close(host);
-        close(control[0]);
-        close(runner[0]);
-        init(control[1], runner[1], self, groups);
+        close(ends[0]);
+        close(ends[2]);
+        init(ends[1], ends[3], self, groups);
     }
     if (pid < 0) {
-        put(host, P_ERROR, S_CLONE, errno);
-        remove_groups(serial);
-        if (net >= 0) nets[net].busy = 0;
-    }
-    else {
+        put(host, P_ERROR, bad ? bad : S_CLONE, errno);
+        give_back(slot);
+    } else {
         living[slot].pid = pid;
         if (slot >= highest) highest = slot + 1;
         living[slot].serial = serial;
-        living[slot].net = net;
         struct packet p = {.magic = PACKET_MAGIC, .type = P_ARMED, .a = pid};
-        put_fds(host, &p, (int[]){control[0], runner[0], pidfd}, 3);
+        put_fds(host, &p, (int[]){ends[0], ends[2], pidfd}, 3);
     }
-    for (int i = 0; i < 2; i++) { close(control[i]); close(runner[i]); }
-    if (pidfd >= 0) close(pidfd);
-    for (uint32_t i = 0; i < config->group_count; i++) close(groups[i]);
+    for (int i = 0; i < 4; i++) shut(ends[i]);
+    for (int i = 0; i < 8; i++) shut(groups[i]);
+    shut(pidfd);
 }
 
 /* Reap what has ended; a slot is free once its groups are gone too. Whether some are still to be removed. */

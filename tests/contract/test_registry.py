@@ -141,6 +141,28 @@ def test_a_forked_child_leaves_the_parents_sandboxes_alone(registry: Registry) -
     assert _sh(registry, "echo 2").stdout == "2\n"
 
 
+def test_a_replaced_root_leaves_what_runs_alone(tmp_path: Path) -> None:
+    """Another thing under a root's name needs another view for the next call, not the end of those that run."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "f").write_text("old")
+    file = tmp_path / "agent.xml"
+    file.write_text("""<agent><shell_access id="r" extends="builtin:workspace-readonly@1"><capabilities child_processes="true"
+        arbitrary_code="true"/><policy default="allow"/></shell_access>
+        <tool name="sh" type="shell" mode="fixed" runtime="r"><command program="bash"><arg value="-c"/></command></tool></agent>""")
+    with Registry.load(file, authorize=lambda manifest: True, workspace=root) as registry:
+        results: list[Result] = []
+        running = threading.Thread(target=lambda: results.append(_sh(registry, "echo began; sleep 1.5; cat f")))
+        running.start()
+        time.sleep(0.5)
+        root.rename(tmp_path / "moved")
+        root.mkdir()
+        (root / "f").write_text("new")
+        assert _sh(registry, "cat f").stdout == "new"
+        running.join()
+    assert (results[0].stdout, results[0].error) == ("began\nold", None)
+
+
 def test_a_killed_factory_is_replaced(registry: Registry) -> None:
     assert _sh(registry, "true").success
     for child in psutil.Process().children():
