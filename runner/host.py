@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from .model.command import PinnedFile
     from .model.manifest import Alias
 
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
@@ -154,6 +155,30 @@ def _interpreters(
     except Refusal as error:
         raise _refuse(f"`{path}`: its interpreter `{name}` cannot be used: {error.message}", error.remedy, 126) from error
     return (*first.interpreters, first)
+
+
+def pinned(file: PinnedFile, *, write_roots: Sequence[str] = ()) -> Executable:
+    """A file that is no program of its own, as declared or not at all: Refusal `script_changed`. Read once; unless only
+    root can change it, those bytes are what its reader gets."""
+    try:
+        canonical = os.path.realpath(file.path, strict=True)
+        fd = os.open(canonical, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _script_changed(f"the script `{file.path}` cannot be read: {error.strerror}") from error
+    with open(fd, "rb", buffering=0) as source:
+        info = os.fstat(fd)
+        content = source.read(file.max_bytes + 1) if stat.S_ISREG(info.st_mode) else b""
+    if len(content) > file.max_bytes or sha256(content).hexdigest() != file.sha256:
+        raise _script_changed(f"the script `{file.path}` is not what was declared")
+    stable = _stable(canonical, info, write_roots)
+    return Executable(
+        requested=file.path, path=canonical, canonical=canonical, trusted=False, stable=stable,
+        fingerprint=_fingerprint(info, file.sha256), content=None if stable else content,
+    )  # fmt: skip
+
+
+def _script_changed(message: str) -> Refusal:
+    return Refusal(_printable(message), code="script_changed", remedy="have the manifest with the new file authorised")
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from .errors import IsolationError, ManifestError, Refusal, RequestError
 from .features import require_supported
 from .identifier import new_request_id
 from .output.redact import Redactor
-from .request.modes import parse_payload
+from .request.payload import parse_payload
 from .request.schema import description, input_schema
 from .result import Result, error_result
 from .runtime import Runtime
@@ -93,7 +93,8 @@ class Registry:
                 redactor = Redactor((*runtime.secrets, *parsed.secrets), runtime.spec.secrets.replacement)
             outcome = runtime.run(parsed.request, interrupt=interrupt)
         except (RequestError, Refusal, IsolationError) as error:
-            message = redactor(error.message) if redactor else error.message
+            message = error.message if not error.remedy else f"{error.message}; {error.remedy}"
+            message = redactor(message) if redactor else message
             return error_result(request_id, spec.runtime, self.manifest.sha256, error.code, message)
         return Result.of(
             outcome, limits=runtime.limits, redactor=redactor, mode=spec.result, nonzero=spec.nonzero  # type: ignore[arg-type]

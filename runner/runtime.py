@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .backend import Exit
-    from .model.command import Decision, Effect, Executable, Pipeline
+    from .model.command import Decision, Effect, Executable, PinnedFile, Pipeline
     from .model.manifest import Manifest, Root, RuntimeSpec
 
 _VIEW = ("private_tmp", "proc", "dev")
@@ -61,7 +61,7 @@ class Runtime:
         self.sampled = sampled(self.sandbox)
         self._fit_environment()
         self.variables = tuple(self.environment.items())
-        self.judged: dict[tuple[Command, Executable], tuple[tuple[Effect, ...], Decision]] = {}
+        self.judged: dict[tuple[Command, Executable, str], tuple[tuple[Effect, ...], Decision]] = {}
 
     # -- making it live -------------------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class Runtime:
 
     def run(self, request: Request, *, interrupt: int | None = None) -> Outcome:
         """Take one request through the walk. Refusals before anything started are raised."""
-        first = [self._plan(command) for command in request.pipelines[0].commands]
+        first = self._plan_all(request, 0)
         started = monotonic()
         instance = self.sandbox.open()
         try:
@@ -207,14 +207,14 @@ class Runtime:
             manifest_sha256=self.manifest_sha256, backend=self.backend_name, wall=monotonic() - started,
         )  # fmt: skip
 
-    def _chain(self, request: Request, first: list[Stage], pump: Pump) -> list[Ran]:
+    def _chain(self, request: Request, first: tuple[Stage, ...], pump: Pump) -> list[Ran]:
         """Pipelines in order; a later one is prepared only when it is selected."""
         ran: list[Ran] = []
         success = True
         for index, pipeline in enumerate(request.pipelines):
             if pump.limit is not None or pump.cancelled or not _selected(pipeline, success):
                 continue
-            stages = tuple(first if index == 0 else [self._plan(command) for command in pipeline.commands])
+            stages = first if index == 0 else self._plan_all(request, index)
             ends = pump.run(stages, request.stdin if index == 0 else None)
             ran += [Ran(stage, *end) for stage, end in zip(stages, ends, strict=True)]
             success = self._pipeline_success([ended for ended, _ in ends])
@@ -230,22 +230,38 @@ class Runtime:
             trusted_roots=self.trusted, write_roots=self.access.write,
         )  # fmt: skip
 
-    def _plan(self, command: Command) -> Stage:
+    def _plan_all(self, request: Request, index: int) -> tuple[Stage, ...]:
+        """Every stage of one pipeline, before any of them starts."""
+        return tuple(self._plan(command, request) for command in request.pipelines[index].commands)
+
+    def _plan(self, command: Command, request: Request) -> Stage:
         """Resolve, infer, check, decide: the Stage, or the Refusal that says at which step it ended."""
         executable = self._resolve(command.program)
-        found, decision = self._judge(command, executable)
+        found, decision = self._judge(command, executable, request.kind)
         capabilities.check(found, self.ceiling, host.canonicalise)  # where paths lead may change: asked every time
         policy.require_allowed(decision)
-        require_visible(self.sandbox, executable)
-        return Stage(
-            executable=executable, arguments=command.arguments, cwd=self.access.cwd, environment=self.variables
-        )
+        stage = Stage(executable=executable, arguments=command.arguments, cwd=self.access.cwd, environment=self.variables)
+        if request.script is not None:
+            stage = self._with_script(stage, request.script)
+        for program in (executable, *stage.files):
+            require_visible(self.sandbox, program)
+        return stage
 
-    def _judge(self, command: Command, executable: Executable) -> tuple[tuple[Effect, ...], Decision]:
+    def _with_script(self, stage: Stage, script: PinnedFile) -> Stage:
+        """The declared script and no other: as the program itself, or as the first argument of its interpreter."""
+        if stage.executable.requested == script.path:
+            if stage.executable.fingerprint.sha256 != script.sha256:
+                raise Refusal(f"the script `{script.path}` is not what was declared", code="script_changed",
+                              remedy="have the manifest with the new file authorised")  # fmt: skip
+            return stage
+        file = host.pinned(script, write_roots=self.access.write)
+        return stage.replace(files=(file,), arguments=(file.canonical, *stage.arguments[1:]))
+
+    def _judge(self, command: Command, executable: Executable, kind: str) -> tuple[tuple[Effect, ...], Decision]:
         """Effects and verdict: functions of the command, the program and the manifest alone, so the last ones are kept."""
-        key = (command, executable)
+        key = (command, executable, kind)
         if key not in self.judged:
-            found = effects.infer(command, executable, self.access.cwd, self.effects)
+            found = effects.RAW if kind == "raw_shell" else effects.infer(command, executable, self.access.cwd, self.effects)
             subject = Subject(command=command, executable=executable, effects=found)
             if len(self.judged) >= 64 or executable.content is not None:
                 self.judged.clear()

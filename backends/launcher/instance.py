@@ -45,7 +45,12 @@ class LauncherInstance:
 
     def start(self, stage: Stage, stdin: int, stdout: int, stderr: int) -> int:
         program = stage.executable
-        for part in (*program.interpreters, program):
+        if self.bare and any(file.content is not None for file in stage.files):
+            raise Refusal(
+                "this host cannot keep a script from changing while it is read: no mount namespace", code="sandbox_unavailable",
+                remedy="make the script root's own, or run where `fumehood doctor` shows a view",
+            )  # fmt: skip
+        for part in (*program.interpreters, program, *stage.files):
             if part.content is not None and not self.bare:
                 self._place(part)
         key = None if program.content is not None else _key(program)

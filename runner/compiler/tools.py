@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..grammar import GrammarError, parse_single
 from ..model import manifest as m
 from . import elements as s
 from .reader import Problem
 from .variables import VARIABLES, symbolic
-from .words import WordError, split
 
 LEGACY_RUNTIME = "legacy:custom"
 
@@ -116,13 +116,13 @@ def _command(element: s.Tool, problem: Report) -> m.FixedCommand | None:
     if element.executable_ref is not None:
         return m.FixedCommand(executable_ref=element.executable_ref)
     try:
-        words = split(element.command or "")
-    except WordError as error:
-        message = f"`command` of `{element.name}`, offset {error.offset}: {error}"
-        problem("tool_invalid_fixed_command", message, "use the child form for literal arguments")
+        command = parse_single(element.command or "")
+    except GrammarError as error:
+        message = f"`command` of `{element.name}` at byte {error.offset}: {error}"
+        problem("tool_invalid_fixed_command", message, error.remedy or "use the child form for literal arguments")
         return None
     return m.FixedCommand(
-        program=words[0], arguments=tuple(m.ArgumentSource(kind="literal", value=word) for word in words[1:])
+        program=command.program, arguments=tuple(m.ArgumentSource(kind="literal", value=word) for word in command.arguments)
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Table = dict[str, "dict[str, Any]"]
 UNKNOWN = ("arbitrary_code", "child_processes", "unknown")
+RAW = tuple(Effect(kind=kind, target="a shell reads it" if kind == "unknown" else "") for kind in UNKNOWN)
 
 
 def load(text: str) -> Table:

@@ -18,8 +18,17 @@ class Pipeline(Record):
     operator: str = ""
 
 
+class PinnedFile(Record):
+    """A file that must have exactly this content when it is used, at most max_bytes of it. path: absolute."""
+
+    path: str
+    sha256: str
+    max_bytes: int
+
+
 class Request(Record):
-    """One call, parsed. kind: structured | script_file | raw_shell. stdin: None is no input given."""
+    """One call, parsed. kind: structured | script_file | raw_shell. stdin: None is no input given. script: of a
+    script_file the program itself, or its interpreter's first argument."""
 
     id: str
     tool: str
@@ -27,6 +36,7 @@ class Request(Record):
     pipelines: tuple[Pipeline, ...]
     kind: str = "structured"
     origin: str = "tool"
+    script: PinnedFile | None = None
     stdin: bytes | None = None
     rationale: str | None = None
 
@@ -103,12 +113,13 @@ class Access(Record):
 
 
 class Stage(Record):
-    """One process to start: the absolute path is argv[0] unless arg0 is given."""
+    """One process to start: the absolute path is argv[0]. files: what it reads must be these verified bytes as well."""
 
     executable: Executable
     arguments: tuple[str, ...]
     cwd: str
     environment: tuple[tuple[str, str], ...]
+    files: tuple[Executable, ...] = ()
 
 
 class Enforcement(Record):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .modes import MODES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -16,13 +18,12 @@ def input_schema(tool: ToolSpec) -> dict[str, Any]:
     """The closed JSON schema of the payload; properties in a fixed order."""
     properties: dict[str, Any] = {}
     required: list[str] = []
-    if tool.mode == "structured":
-        properties |= {"program": _STRING, "arguments": _STRINGS}
-        required += ["program", "arguments"]
-    elif tool.mode == "fixed" and tool.arguments.mode != "none":
-        properties["arguments"] = _STRINGS
-        if tool.arguments.mode == "required":
-            required.append("arguments")
+    for name in MODES[tool.mode].fields:
+        if name == "arguments" and tool.mode == "fixed" and tool.arguments.mode == "none":
+            continue
+        properties[name] = _STRINGS if name == "arguments" else _STRING
+        if name != "arguments" or tool.mode == "structured" or (tool.mode == "fixed" and tool.arguments.mode == "required"):
+            required.append(name)
     for name, mode in (("stdin", tool.stdin), ("rationale", tool.rationale)):
         if mode != "none":
             properties[name] = _STRING
@@ -45,11 +46,28 @@ _GOVERNANCE = (
 )
 
 
+_MODE_TEXTS = {
+    "structured": (
+        "Runs one executable: name it in `program` and give its `arguments` as a list of strings. They are passed "
+        "literally; no shell reads them, so operators, variables and globs have no meaning."
+    ),
+    "chain": (
+        "Runs the commands written in `command`: pipelines (`|`), sequences (`;` or a new line) and conditions (`&&`, `||`). "
+        "It is parsed, not given to a shell: quote as in a POSIX shell, but no variable, glob, redirection, group or "
+        "background job exists, and each of them is an error that says what to write instead."
+    ),
+    "raw": "Runs `script`, source text for the shell that the author configured; everything that shell knows works.",
+}
+
+
 def _mode(tool: ToolSpec) -> str:
-    if tool.mode == "structured":
+    if tool.mode in _MODE_TEXTS:
+        return _MODE_TEXTS[tool.mode]
+    if tool.script is not None:
+        file = tool.script.path.rpartition("/")[2]
         return (
-            "Runs one executable: name it in `program` and give its `arguments` as a list of strings. They are passed "
-            "literally; no shell reads them, so operators, variables and globs have no meaning."
+            f"Runs the script `{file}`, whose content is verified before every call. You may give `arguments`, a list of "
+            "strings; each is one argument as it stands."
         )
     command = tool.command
     name = (command.program or command.executable_ref) if command is not None else None

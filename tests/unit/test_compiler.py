@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from runner.compiler import compile_text
 from runner.compiler.variables import resolve, symbolic
-from runner.compiler.words import WordError, split
 from runner.errors import DeclarationError
+from runner.grammar import GrammarError, parse_single
 from runner.units import parse_bytes, parse_duration
 
 RUNTIME = '<shell_access id="r"/>'
@@ -165,7 +165,8 @@ def test_the_profile_is_what_the_table_says() -> None:
      (r'a "\n"', ["a", "\\n"]), ("test [ x ]", ["test", "[", "x", "]"]), ("a b=c", ["a", "b=c"]), ("a x~ y#", ["a", "x~", "y#"])],
 )  # fmt: skip
 def test_words(text: str, words: list[str]) -> None:
-    assert split(text) == words
+    command = parse_single(text)
+    assert [command.program, *command.arguments] == words
 
 
 @pytest.mark.parametrize(
@@ -174,8 +175,8 @@ def test_words(text: str, words: list[str]) -> None:
      ("a #c", 2), ("a x[1]", 3), ("A=1 b", 0), ("a \\", 2), ("a & b", 2), ("a {b,c}", 2), ("a\nb", 1)],
 )  # fmt: skip
 def test_words_that_a_shell_would_change(text: str, offset: int) -> None:
-    with pytest.raises(WordError) as caught:
-        split(text)
+    with pytest.raises(GrammarError) as caught:
+        parse_single(text)
     assert caught.value.offset == offset
 
 
@@ -183,7 +184,8 @@ def test_words_that_a_shell_would_change(text: str, offset: int) -> None:
 def test_quoted_words_come_back(words: list[str]) -> None:
     quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
     if "=" not in words[0]:
-        assert split(quoted) == words
+        command = parse_single(quoted)
+        assert [command.program, *command.arguments] == words
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["", "B", "KiB", "MiB", "GiB"]))

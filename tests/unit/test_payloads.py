@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from runner.errors import RequestError
 from runner.model.manifest import ArgumentBounds, ArgumentSource, FixedCommand, ToolSpec
-from runner.request.modes import MAX_RATIONALE, TOTAL_ARGUMENTS, Parsed, parse_payload
+from runner.request.payload import MAX_RATIONALE, TOTAL_ARGUMENTS, Parsed, parse_payload
 from runner.request.schema import description, input_schema
 
 COMMAND = FixedCommand(program="rg", arguments=(ArgumentSource(kind="literal", value="--json"),))
