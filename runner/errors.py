@@ -27,6 +27,11 @@ class RunnerError(Exception):
     def __str__(self) -> str:
         return self.message
 
+    @property
+    def told(self) -> str:
+        """Message and remedy in one line, for a model: it must learn at once what to do instead."""
+        return f"{self.message}; {self.remedy}" if self.remedy else self.message
+
 
 class DeclarationError(RunnerError):
     """The document is wrong. problems: one rendered diagnostic each, `file:line: error[code]: message`."""

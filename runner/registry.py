@@ -93,8 +93,7 @@ class Registry:
                 redactor = Redactor((*runtime.secrets, *parsed.secrets), runtime.spec.secrets.replacement)
             outcome = runtime.run(parsed.request, interrupt=interrupt)
         except (RequestError, Refusal, IsolationError) as error:
-            message = error.message if not error.remedy else f"{error.message}; {error.remedy}"
-            message = redactor(message) if redactor else message
+            message = redactor(error.told) if redactor else error.told
             return error_result(request_id, spec.runtime, self.manifest.sha256, error.code, message)
         return Result.of(
             outcome, limits=runtime.limits, redactor=redactor, mode=spec.result, nonzero=spec.nonzero  # type: ignore[arg-type]

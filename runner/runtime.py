@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .model.manifest import Manifest, Root, RuntimeSpec
 
 _VIEW = ("private_tmp", "proc", "dev")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")  # the sandbox's own, nobody's data
 
 
 class Runtime:
@@ -147,8 +148,8 @@ class Runtime:
     def _ceiling(self) -> capabilities.Ceiling:
         declared, access = self.spec.capabilities, self.access
         return capabilities.Ceiling(
-            read=(*access.read, access.home) if access.home != "/" else access.read,
-            write=access.write,
+            read=(*access.read, *_DEVICES, *((access.home,) if access.home != "/" else ())),
+            write=(*access.write, *_DEVICES),
             hide=access.hide,
             protect=access.protect,
             network=declared.network,
@@ -199,26 +200,36 @@ class Runtime:
                 instance, self.limits, *captures(self.limits, self.slack), deadline=started + self.limits.wall_time,
                 sampled=self.sampled, interrupt=interrupt,
             )  # fmt: skip
-            ran = self._chain(request, first, pump)
+            ran, refusal = self._chain(request, first, pump)
         finally:
             instance.close()
-        return outcome_of(
+        outcome = outcome_of(
             ran, pump, self.sandbox, request_id=request.id, runtime_id=self.spec.id,
             manifest_sha256=self.manifest_sha256, backend=self.backend_name, wall=monotonic() - started,
         )  # fmt: skip
+        if refusal is not None and outcome.error is None:
+            outcome = outcome.replace(error=(refusal.code, refusal.told))
+        return outcome
 
-    def _chain(self, request: Request, first: tuple[Stage, ...], pump: Pump) -> list[Ran]:
-        """Pipelines in order; a later one is prepared only when it is selected."""
+    def _chain(self, request: Request, first: tuple[Stage, ...], pump: Pump) -> tuple[list[Ran], Refusal | None]:
+        """Pipelines in order; a later one is prepared only when it is selected, and refused, ends the request there."""
         ran: list[Ran] = []
         success = True
         for index, pipeline in enumerate(request.pipelines):
-            if pump.limit is not None or pump.cancelled or not _selected(pipeline, success):
+            if pump.limit is not None or pump.cancelled:
+                break
+            if not _selected(pipeline, success):
                 continue
-            stages = first if index == 0 else self._plan_all(request, index)
+            try:
+                stages = first if index == 0 else self._plan_all(request, index)
+            except Refusal as refusal:
+                return ran, refusal
             ends = pump.run(stages, request.stdin if index == 0 else None)
             ran += [Ran(stage, *end) for stage, end in zip(stages, ends, strict=True)]
+            if any(ended.failure for ended, _ in ends):
+                break  # it never ran: neither success nor failure to go on from
             success = self._pipeline_success([ended for ended, _ in ends])
-        return ran
+        return ran, None
 
     def _pipeline_success(self, ends: list[Exit]) -> bool:
         counted = ends if self.spec.pipefail else ends[-1:]

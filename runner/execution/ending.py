@@ -39,7 +39,8 @@ def failure_of(stage: Stage, ended: Exit) -> tuple[str, str] | None:
     if ended.failure is None:
         if not ended.changed:
             return None
-        return "executable_changed", f"`{stage.executable.path}` was replaced by somebody else while it ran"
+        code, what = ("script_changed", stage.files[0]) if stage.files else ("executable_changed", stage.executable)
+        return code, f"`{what.path}` was replaced by somebody else while it ran"
     step, number = ended.failure
     why = os.strerror(number)
     if step == "cwd":

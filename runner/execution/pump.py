@@ -99,37 +99,46 @@ class Pump:
 
     def _start(self, stages: tuple[Stage, ...], stdin: bytes | None) -> list[int]:
         """All stages at once, joined by pipes; our copies of the children's ends are closed as soon as they are sent."""
-        numbers, source = [], self._source(stdin)
+        numbers: list[int] = []
+        held: list[int] = []  # the children's ends that are still open here
         try:
+            source = self._source(stdin, held)
             for index, stage in enumerate(stages):
-                after, sink = (None, self._sink(self.out)) if index == len(stages) - 1 else os.pipe2(os.O_CLOEXEC)
-                errors = self._sink(self.err)
-                try:
-                    number = self.instance.start(stage, source, sink, errors)
-                finally:
-                    for fd in (source, sink, errors):
-                        os.close(fd)
-                    source = -1 if after is None else after
+                after, sink = (-1, self._sink(self.out, held)) if index == len(stages) - 1 else self._pipe(held)
+                errors = self._sink(self.err, held)
+                number = self.instance.start(stage, source, sink, errors)
+                for fd in (source, sink, errors):
+                    held.remove(fd)
+                    os.close(fd)
+                source = after
                 self.active = self.started[number] = monotonic()
                 numbers.append(number)
         except BaseException:
-            if source >= 0 and len(numbers) < len(stages) - 1:
-                os.close(source)
+            for fd in held:
+                os.close(fd)
             self._close()
             raise
         return numbers
 
-    def _source(self, stdin: bytes | None) -> int:
+    def _pipe(self, held: list[int]) -> tuple[int, int]:
+        ends = os.pipe2(os.O_CLOEXEC)
+        held += ends
+        return ends
+
+    def _source(self, stdin: bytes | None, held: list[int]) -> int:
         if not stdin:
-            return os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+            held.append(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC))
+            return held[-1]
         ours, theirs = os.pipe2(os.O_CLOEXEC)
+        held.append(ours)
         os.set_blocking(theirs, False)
         self.stdin = (theirs, memoryview(stdin))
         self.poller.register(theirs, select.POLLOUT)
         return ours
 
-    def _sink(self, capture: Capture) -> int:
+    def _sink(self, capture: Capture, held: list[int]) -> int:
         ours, theirs = os.pipe2(os.O_CLOEXEC)
+        held.append(theirs)
         self.readers[ours] = capture
         self.poller.register(ours, select.POLLIN)
         return theirs
@@ -171,6 +180,8 @@ class Pump:
         for number, ended in self.instance.exits():
             self.exits[number] = (ended, now - self.started[number])
             waiting.discard(number)
+            if ended.failure is not None and waiting:
+                self._abandon()
 
     def _read(self, fd: int) -> bool:
         """One read; whether anything may be left."""
@@ -275,6 +286,12 @@ class Pump:
             self.instance.signal(SIGKILL if urgent else SIGTERM)
             self.kill_at = monotonic() + GRACE
 
+    def _abandon(self) -> None:
+        """A stage never started: the pipeline is no longer what was asked for, so nothing of it goes on."""
+        if self.kill_at is None:
+            self.instance.signal(SIGKILL)
+            self.kill_at = monotonic() + GRACE
+
     # -- the end --------------------------------------------------------------------------------------------------
 
     def _drain(self) -> None:
@@ -292,5 +309,6 @@ class Pump:
         for fd in list(self.readers):
             self._forget(fd)
         if self.stdin is not None:
+            self.poller.unregister(self.stdin[0])  # the poller serves the next pipeline, perhaps with the same number
             os.close(self.stdin[0])
             self.stdin = None
