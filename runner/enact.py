@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .execution.pump import Pump
     from .model.command import Executable, Stage
     from .model.manifest import Limits
+    from .model.outcome import Status
 
 CONFINED = frozenset(("filesystem_read", "filesystem_write", "network", "seccomp"))  # what a sandbox is
 ENFORCEABLE = ("memory", "processes", "cpu_time", "file_size", "open_files", "cpus", "tmp_size")  # limits a backend must hold
@@ -58,9 +59,11 @@ def sampled(sandbox: Sandbox) -> frozenset[str]:
 
 
 def outcome_of(
-    ran: list[Ran], pump: Pump, sandbox: Sandbox, *, request_id: str, runtime_id: str, manifest_sha256: str, backend: str, wall: float
+    ran: list[Ran], pump: Pump, sandbox: Sandbox, *, request_id: str, runtime_id: str, manifest_sha256: str, backend: str, wall: float,
+    status: Status | None = None,
 ) -> Outcome:
-    """What came of the stages that were started, in order (at least one). wall: of the whole request, seconds."""
+    """What came of the stages that were started, in order (at least one). wall: of the whole request, seconds; status:
+    of the last pipeline, where that is not its last stage's."""
     failed = next((failure for failure in (failure_of(one.stage, one.ended) for one in ran) if failure), None)
     breached = next((breach for breach in (breach_of(one.ended, pump.limits) for one in ran) if breach), None)
     last = ran[-1].ended
@@ -69,7 +72,7 @@ def outcome_of(
         runtime_id=runtime_id,
         manifest_sha256=manifest_sha256,
         backend=backend,
-        status=None if last.failure and len(ran) == 1 else last.status,
+        status=None if last.failure and len(ran) == 1 else status or last.status,
         stdout=pump.out.channel(),
         stderr=pump.err.channel(),
         commands=tuple(_entry(one) for one in ran if not one.ended.failure),

@@ -28,9 +28,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .backend import Exit
     from .model.command import Decision, Effect, Executable, PinnedFile, Pipeline
     from .model.manifest import Manifest, Root, RuntimeSpec
+    from .model.outcome import Status
 
 _VIEW = ("private_tmp", "proc", "dev")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")  # the sandbox's own, nobody's data
@@ -200,40 +200,44 @@ class Runtime:
                 instance, self.limits, *captures(self.limits, self.slack), deadline=started + self.limits.wall_time,
                 sampled=self.sampled, interrupt=interrupt,
             )  # fmt: skip
-            ran, refusal = self._chain(request, first, pump)
+            ran, status, refusal = self._chain(request, first, pump)
         finally:
             instance.close()
         outcome = outcome_of(
             ran, pump, self.sandbox, request_id=request.id, runtime_id=self.spec.id,
-            manifest_sha256=self.manifest_sha256, backend=self.backend_name, wall=monotonic() - started,
+            manifest_sha256=self.manifest_sha256, backend=self.backend_name, wall=monotonic() - started, status=status,
         )  # fmt: skip
         if refusal is not None and outcome.error is None:
             outcome = outcome.replace(error=(refusal.code, refusal.told))
         return outcome
 
-    def _chain(self, request: Request, first: tuple[Stage, ...], pump: Pump) -> tuple[list[Ran], Refusal | None]:
-        """Pipelines in order; a later one is prepared only when it is selected, and refused, ends the request there."""
+    def _chain(
+        self, request: Request, first: tuple[Stage, ...], pump: Pump
+    ) -> tuple[list[Ran], Status | None, Refusal | None]:
+        """Pipelines in order; a later one is prepared only when it is selected, and refused, ends the request there. With
+        what ran comes the status of the last pipeline."""
         ran: list[Ran] = []
-        success = True
+        status: Status | None = None
         for index, pipeline in enumerate(request.pipelines):
             if pump.limit is not None or pump.cancelled:
                 break
-            if not _selected(pipeline, success):
+            if not _selected(pipeline, status):
                 continue
             try:
                 stages = first if index == 0 else self._plan_all(request, index)
             except Refusal as refusal:
-                return ran, refusal
+                return ran, status, refusal
             ends = pump.run(stages, request.stdin if index == 0 else None)
             ran += [Ran(stage, *end) for stage, end in zip(stages, ends, strict=True)]
+            status = self._status_of([ended.status for ended, _ in ends])
             if any(ended.failure for ended, _ in ends):
                 break  # it never ran: neither success nor failure to go on from
-            success = self._pipeline_success([ended for ended, _ in ends])
-        return ran, None
+        return ran, status, None
 
-    def _pipeline_success(self, ends: list[Exit]) -> bool:
-        counted = ends if self.spec.pipefail else ends[-1:]
-        return all(ended.status.exited == 0 for ended in counted)
+    def _status_of(self, stages: list[Status]) -> Status:
+        """The last stage's; under pipefail the rightmost that is not success."""
+        failed = [status for status in stages if status.exited != 0]
+        return failed[-1] if failed and self.spec.pipefail else stages[-1]
 
     def _resolve(self, program: str) -> Executable:
         return host.resolve(
@@ -295,5 +299,7 @@ def _secrets(spec: RuntimeSpec, environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(value for value in found if value)
 
 
-def _selected(pipeline: Pipeline, success: bool) -> bool:
+def _selected(pipeline: Pipeline, before: Status | None) -> bool:
+    """before: of the last pipeline that ran, skipped ones aside."""
+    success = before is None or before.exited == 0
     return pipeline.operator in ("", ";") or (pipeline.operator == "&&") == success
