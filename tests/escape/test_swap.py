@@ -80,3 +80,43 @@ def _digest_holds(world: World, target: Path) -> bool:
         return False
     assert _DIGESTS.get(result.stdout.strip()) == result.commands[0].executable_sha256, result
     return True
+
+
+# -- scripts of a declared tool ---------------------------------------------------------------------------------------
+
+_DECLARATION = """<agent><shell_access id="r" extends="builtin:workspace-readonly@1">
+<capabilities child_processes="true" arbitrary_code="true"><write path="${workspace}"/></capabilities><policy default="allow"/></shell_access>
+<tool name="read" type="shell" mode="script" runtime="r" script="${workspace}/program" interpreter="/bin/sh"/>
+<tool name="itself" type="shell" mode="script" runtime="r" script="${workspace}/program"/></agent>"""
+
+
+@pytest.mark.parametrize("tool", ["read", "itself"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_script_tool_runs_what_was_declared(form: str, tool: str, worlds: Worlds, namespaces: bool) -> None:
+    """The new content never runs as if it had been declared: it is refused, or told where it was swapped in while it ran."""
+    from runner import Registry
+
+    world = worlds()
+    (world.ws / "program").write_bytes(GOOD)
+    (world.ws / "program").chmod(0o755)
+    declaration = world.root / "agent.xml"
+    declaration.write_text(_DECLARATION)
+    with Registry.load(declaration, authorize=lambda manifest: True, workspace=world.ws) as registry:
+        codes = set()
+        with _swapped(form, world):
+            for _ in range(ROUNDS // 3):
+                result = registry.call(tool, {})
+                codes.add(result.error.code if result.error else "")
+                assert result.stdout == "GOOD\n" or result.error is not None, result
+        (world.ws / "program").write_bytes(EVIL)
+        changed = registry.call(tool, {})
+        assert changed.error is not None and changed.error.code == "script_changed" and changed.status is None, changed
+        (world.ws / "program").unlink()
+        (world.ws / "program").write_bytes(GOOD)
+        (world.ws / "program").chmod(0o755)
+        rest = registry.call(tool, {})
+    if namespaces or tool == "itself":
+        assert rest.stdout == "GOOD\n", rest
+        assert codes <= {"", "script_changed", "executable_changed"} and codes != {""}, codes
+    else:  # a script that its interpreter opens again cannot be kept from changing without a view
+        assert rest.error is not None and rest.error.code == "sandbox_unavailable", rest

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.errors import RequestError
-from runner.model.manifest import ArgumentBounds, ArgumentSource, FixedCommand, ToolSpec
-from runner.request.payload import MAX_RATIONALE, TOTAL_ARGUMENTS, Parsed, parse_payload
+from runner.model.command import PinnedFile
+from runner.model.manifest import ArgumentBounds, ArgumentSource, FixedCommand, ScriptFile, ShellSource, ToolSpec
+from runner.request.payload import MAX_ARGUMENT, MAX_RATIONALE, TOTAL_ARGUMENTS, Parsed, parse_payload
 from runner.request.schema import description, input_schema
 
 COMMAND = FixedCommand(program="rg", arguments=(ArgumentSource(kind="literal", value="--json"),))
@@ -48,6 +49,9 @@ BOUND = _tool(arguments=ArgumentBounds(mode="optional", min_count=1, max_count=2
 NONE = _tool(arguments=ArgumentBounds(mode="none"))
 NEEDS = _tool(arguments=ArgumentBounds(mode="required"))
 PROGRAM = {"program": "ls", "arguments": []}
+CHAIN = _tool("chain")
+RAW = _tool("raw", shell=ShellSource(executable="sh", arguments_before_script=("-e", "-c")))
+SCRIPT = _tool("script", script=ScriptFile(path="s.py", interpreter="python3", fixed_arguments=("-v",), sha256="ab"))
 
 CHECKS: list[tuple[str, ToolSpec, object]] = [
     # shape
@@ -121,6 +125,20 @@ CHECKS: list[tuple[str, ToolSpec, object]] = [
     ("argument_too_large", FIXED, {"arguments": ["x" * 65536] * 33}),
     ("argument_too_large", FIXED, {"arguments": [""] * (TOTAL_ARGUMENTS // 8)}),
     ("missing_program", _tool(command=None), {}),
+    # chain, raw, script
+    ("command_required", CHAIN, {}),
+    ("script_required", RAW, {}),
+    ("chain_parse", CHAIN, {"command": ""}),
+    ("chain_parse", CHAIN, {"command": "a $b"}),
+    ("field_forbidden", CHAIN, {"command": "a", "arguments": []}),
+    ("field_forbidden", RAW, {"script": "a", "command": "b"}),
+    ("field_forbidden", SCRIPT, {"script": "a"}),
+    ("invalid_input", CHAIN, {"command": "a\0b"}),
+    ("invalid_input", RAW, {"script": "a\0b"}),
+    ("invalid_input", RAW, {"script": ["a"]}),
+    ("argument_too_large", RAW, {"script": "x" * (MAX_ARGUMENT + 1)}),
+    ("argument_too_large", CHAIN, {"command": "true; echo " + "x" * (MAX_ARGUMENT + 1)}),
+    ("argument_too_large", CHAIN, {"command": "true | echo " + "xxxxxxx " * (TOTAL_ARGUMENTS // 16)}),
 ]
 
 
@@ -157,6 +175,24 @@ def test_what_passes() -> None:
     request = _parse(_tool(stdin="optional", rationale="optional"), {"stdin": "a\0é" * 4, "rationale": " why "}).request
     assert request.stdin == "a\0é".encode() * 4 and request.rationale == " why " and request.kind == "structured"
     assert (request.tool, request.runtime, request.id) == ("t", "r", "id")
+
+
+def test_what_each_mode_makes_of_it() -> None:
+    chain = _parse(CHAIN, {"command": "a 'b c' | d && e"}).request
+    assert [(item.operator, [[one.program, *one.arguments] for one in item.commands]) for item in chain.pipelines] == [
+        ("", [["a", "b c"], ["d"]]), ("&&", [["e"]])]  # fmt: skip
+    assert (chain.kind, chain.script) == ("structured", None)
+    assert _argv(RAW, {"script": "x; $y\n"}) == ["/resolved/sh", "-e", "-c", "x; $y\n"]
+    assert _parse(RAW, {"script": ""}).request.kind == "raw_shell"
+    assert _argv(SCRIPT, {"arguments": ["a b"]}) == ["/resolved/python3", "/resolved/s.py", "-v", "a b"]
+    request = _parse(SCRIPT, {}).request
+    assert request.kind == "script_file" and request.script == PinnedFile(path="/resolved/s.py", sha256="ab", max_bytes=1 << 20)
+    itself = _tool("script", script=ScriptFile(path="s.py", fixed_arguments=("-v",)))
+    assert _argv(itself, {"arguments": ["a"]}) == ["/resolved/s.py", "-v", "a"]
+
+
+def test_a_rationale_is_safe_to_read() -> None:
+    assert _parse(_tool("chain", rationale="required"), {"command": "a", "rationale": "\x1b[31mred\x1b[0m \u202eevil"}).request.rationale == "red evil"
 
 
 def test_empty_input_is_no_input() -> None:
@@ -240,6 +276,9 @@ SCHEMAS = [
     (FIXED, {"arguments": STRINGS}, []),
     (NEEDS, {"arguments": STRINGS}, ["arguments"]),
     (STRUCTURED, {"program": {"type": "string"}, "arguments": STRINGS}, ["program", "arguments"]),
+    (CHAIN, {"command": {"type": "string"}}, ["command"]),
+    (RAW, {"script": {"type": "string"}}, ["script"]),
+    (SCRIPT, {"arguments": STRINGS}, []),
     (_tool(stdin="required", rationale="optional"), {"arguments": STRINGS, "stdin": {"type": "string"}, "rationale": {"type": "string"}}, ["stdin"]),
     (_tool(stdin="optional", rationale="required"), {"arguments": STRINGS, "stdin": {"type": "string"}, "rationale": {"type": "string"}}, ["rationale"]),
 ]
@@ -256,9 +295,9 @@ def test_description() -> None:
     assert description(FIXED) == description(_tool(description="  \n "))
     own = description(_tool(description="  be brief \n"))
     assert own == description(FIXED) + "\n\nAdditional tool guidance: be brief"
-    texts = {description(tool) for tool in (FIXED, NONE, NEEDS, STRUCTURED, _tool(stdin="optional"), _tool(stdin="required"),
+    texts = {description(tool) for tool in (FIXED, NONE, NEEDS, STRUCTURED, CHAIN, RAW, SCRIPT, _tool(stdin="optional"), _tool(stdin="required"),
              _tool(rationale="optional"), _tool(rationale="required"), _tool(result="stdout"), _tool(result="structured"),
              _tool(nonzero="error"), _tool(stream="sanitized"))}  # fmt: skip
-    assert len(texts) == 12 and all("sandbox" in text and "policy" in text for text in texts)
+    assert len(texts) == 15 and all("sandbox" in text and "policy" in text for text in texts)
     secret = FixedCommand(program="c", arguments=(ArgumentSource(kind="secret", env="KEY", prefix="k="),))
     assert "KEY" not in description(_tool(command=secret))
