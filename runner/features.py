@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 SUPPORTED = frozenset((
     "shell.tool.fixed.v1", "shell.tool.structured.v1", "shell.tool.chain.v1", "shell.tool.raw.v1", "shell.tool.script.v1",
+    "shell.tool.stream.v1",
     "shell.backend.landlock.v1", "shell.backend.direct.v1",
     "shell.resource_limits.v1",
     "shell.secret.literal.v1",

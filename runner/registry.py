@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 
+from .calling import Call
 from .errors import IsolationError, ManifestError, Refusal, RequestError
 from .features import require_supported
 from .identifier import new_request_id
+from .output.live import Stream, unsupported
 from .output.redact import Redactor
 from .request.payload import parse_payload
 from .request.schema import description, input_schema
@@ -35,6 +37,10 @@ class Registry:
         try:
             for name in dict.fromkeys(tool.runtime for tool in manifest.tools):
                 self.runtimes[name] = Runtime(manifest, manifest.runtime(name), bases, environ)
+            for tool in manifest.tools:
+                if tool.stream == "sanitized":
+                    runtime = self.runtimes[tool.runtime]
+                    require_streamable(tool, runtime, runtime.secrets, runtime.redactor)
         except BaseException:
             self.close()
             raise
@@ -70,28 +76,38 @@ class Registry:
             for tool in self.manifest.tools
         ]
 
-    def call(self, tool: str, payload: object, *, interrupt: int | None = None) -> Result:
-        """One tool call. payload: a mapping, or its JSON text. interrupt: a descriptor whose readability cancels."""
+    def call(
+        self, tool: str, payload: object, *, interrupt: int | None = None, on_output: Callable[[str], None] | None = None
+    ) -> Result:
+        """One tool call. payload: a mapping, or its JSON text. interrupt: a descriptor whose readability cancels: what runs
+        is dead and reaped when the call returns. on_output gets the safe output of a `stream="sanitized"` tool as it is
+        written, and nothing of others; what it raises (Exception) is ignored."""
         spec = self._tools.get(tool)
         request_id = new_request_id()
         if spec is None:
             names = ", ".join(self._tools) or "none"
             message = f"no tool is named `{tool}`; there are: {names}"
             return error_result(request_id, "", self.manifest.sha256, "shell.tool_missing", message)
-        return self._call(spec, self.runtimes[spec.runtime], payload, request_id, interrupt)
+        return self._call(spec, self.runtimes[spec.runtime], payload, request_id, interrupt, on_output)
 
     def _call(
-        self, spec: ToolSpec, runtime: Runtime, payload: object, request_id: str, interrupt: int | None
-    ) -> Result:
-        redactor = runtime.redactor
+        self, spec: ToolSpec, runtime: Runtime, payload: object, request_id: str, interrupt: int | None,
+        on_output: Callable[[str], None] | None,
+    ) -> Result:  # fmt: skip
+        redactor, secrets = runtime.redactor, runtime.secrets
         try:
             parsed = parse_payload(
                 spec, payload, max_stdin=runtime.limits.max_stdin, request_id=request_id,
                 environment=runtime.environment, resolve_path=runtime.resolve_path,
             )  # fmt: skip
             if parsed.secrets:
-                redactor = Redactor((*runtime.secrets, *parsed.secrets), runtime.spec.secrets.replacement)
-            outcome = runtime.run(parsed.request, interrupt=interrupt)
+                secrets = (*secrets, *parsed.secrets)
+                redactor = Redactor(secrets, runtime.spec.secrets.replacement)
+            stream = None
+            if spec.stream == "sanitized":
+                require_streamable(spec, runtime, secrets, redactor)
+                stream = Stream(runtime.limits, redactor, _quiet(on_output)) if on_output is not None else None
+            outcome = runtime.run(parsed.request, interrupt=interrupt, stream=stream)
         except (RequestError, Refusal, IsolationError) as error:
             message = redactor(error.told) if redactor else error.told
             return error_result(request_id, spec.runtime, self.manifest.sha256, error.code, message)
@@ -99,20 +115,10 @@ class Registry:
             outcome, limits=runtime.limits, redactor=redactor, mode=spec.result, nonzero=spec.nonzero  # type: ignore[arg-type]
         )
 
-    async def acall(self, tool: str, payload: object) -> Result:
-        """call() beside the event loop. Cancelling the task ends the command; it is dead and reaped when this returns."""
-        import asyncio
-
-        wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        work = asyncio.get_running_loop().run_in_executor(None, lambda: self.call(tool, payload, interrupt=wake))
-        try:
-            return await asyncio.shield(work)
-        except asyncio.CancelledError:
-            os.eventfd_write(wake, 1)
-            await asyncio.wait([work])
-            raise
-        finally:
-            os.close(wake)
+    def acall(self, tool: str, payload: object) -> Call:
+        """call() beside the event loop: `await` it for the Result, or `async for` its output as it comes (then `.result`).
+        Cancelling the task ends the command; it is dead and reaped when this returns."""
+        return Call(lambda interrupt, emit: self.call(tool, payload, interrupt=interrupt, on_output=emit))
 
     def close(self) -> None:
         for runtime in self.runtimes.values():
@@ -124,6 +130,29 @@ class Registry:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def require_streamable(tool: ToolSpec, runtime: Runtime, secrets: tuple[str, ...], redactor: Redactor | None) -> None:
+    """Raise RequestError `shell.tool_stream_unsupported` where live output could show what the finished one would not."""
+    why = unsupported(secrets, redactor, runtime.limits)
+    if not why and any(item.phase == "after" for item in runtime.spec.interceptors):
+        why = "its runtime has an after-interceptor"
+    if why:
+        raise RequestError(
+            f"the tool `{tool.name}` cannot stream: {why}", code="shell.tool_stream_unsupported", remedy='declare stream="finalized"'
+        )
+
+
+def _quiet(on_output: Callable[[str], None]) -> Callable[[str], None]:
+    """An observer's own failure is not the command's."""
+
+    def emit(text: str) -> None:
+        try:
+            on_output(text)
+        except Exception:  # whatever it is, it is the observer's
+            pass
+
+    return emit
 
 
 def authorise(manifest: Manifest, answer: str | Callable[[Manifest], bool]) -> None:

@@ -7,6 +7,7 @@ built, secrets loaded, aliases pinned, one sandbox prepared. Calls share it; eac
 from __future__ import annotations
 
 import os
+from functools import partial
 from time import monotonic
 
 from . import backend, environment, host, toolchains
@@ -15,6 +16,7 @@ from .decision import capabilities, effects, policy
 from .decision.matchers import Subject
 from .enact import CONFINED, ENFORCEABLE, Ran, captures, home_of, outcome_of, require_visible, sampled, total_memory
 from .errors import DigestMismatch, IsolationError, ManifestError, Refusal
+from .execution.capture import Capture, Tap
 from .execution.pump import Pump
 from .model.command import Access, Command, Request, Stage
 from .model.outcome import Outcome
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from .model.command import Decision, Effect, Executable, PinnedFile, Pipeline
     from .model.manifest import Manifest, Root, RuntimeSpec
     from .model.outcome import Status
+    from .output.live import Stream
 
 _VIEW = ("private_tmp", "proc", "dev")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")  # the sandbox's own, nobody's data
@@ -190,15 +193,16 @@ class Runtime:
 
     # -- the walk -------------------------------------------------------------------------------------------------
 
-    def run(self, request: Request, *, interrupt: int | None = None) -> Outcome:
-        """Take one request through the walk. Refusals before anything started are raised."""
+    def run(self, request: Request, *, interrupt: int | None = None, stream: Stream | None = None) -> Outcome:
+        """Take one request through the walk. Refusals before anything started are raised. stream: gets the output live."""
         first = self._plan_all(request, 0)
         started = monotonic()
         instance = self.sandbox.open()
         try:
+            out, err = captures(self.limits, self.slack)
             pump = Pump(
-                instance, self.limits, *captures(self.limits, self.slack), deadline=started + self.limits.wall_time,
-                sampled=self.sampled, interrupt=interrupt,
+                instance, self.limits, out, err, deadline=started + self.limits.wall_time, sampled=self.sampled,
+                interrupt=interrupt, tap=None if stream is None else partial(_tap, stream, out),
             )  # fmt: skip
             ran, status, refusal = self._chain(request, first, pump)
         finally:
@@ -209,6 +213,8 @@ class Runtime:
         )  # fmt: skip
         if refusal is not None and outcome.error is None:
             outcome = outcome.replace(error=(refusal.code, refusal.told))
+        if stream is not None:
+            stream.end(stopped=outcome.error is not None or outcome.limit is not None)
         return outcome
 
     def _chain(
@@ -285,6 +291,21 @@ class Runtime:
 
     def close(self) -> None:
         self.sandbox.close()
+
+
+def _tap(stream: Stream, out: Capture, capture: Capture) -> Tap:
+    """One more pipe of the stream, beside its capture."""
+    channel, pipe = "stdout" if capture is out else "stderr", stream.pipe()
+
+    def feed(data: bytes) -> None:
+        if stream.wants(channel):
+            stream.publish(channel, pipe.add(data))
+
+    def done(stopped: bool) -> None:
+        if stream.wants(channel):
+            stream.publish(channel, pipe.end(stopped=stopped))
+
+    return Tap(capture, feed, done)
 
 
 def _secrets(spec: RuntimeSpec, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -44,9 +44,23 @@ def call(argv: list[str]) -> int:
     with Registry.load(
         options.file, authorize=_authoriser(options.authorize), workspace=options.workspace
     ) as registry:
-        result = registry.call(options.tool, payload)
-    print(json.dumps(result.to_json(), ensure_ascii=False, indent=2) if options.json else result.render())
+        streams = any(tool.name == options.tool and tool.stream == "sanitized" for tool in registry.manifest.tools)
+        show = (_progress_lines if options.json else _progress) if streams else None
+        result = registry.call(options.tool, payload, on_output=show)
+    indent = None if options.json and streams else 2
+    print(json.dumps(result.to_json(), ensure_ascii=False, indent=indent) if options.json else result.render())
     return 0 if result.failure() is None else 1
+
+
+def _progress(text: str) -> None:
+    """Beside the result, which alone goes to standard output."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _progress_lines(text: str) -> None:
+    """JSON lines: the output's pieces, and the result as the last."""
+    print(json.dumps({"output": text}, ensure_ascii=False), flush=True)
 
 
 def _payload(text: str) -> str:

@@ -10,6 +10,10 @@ import os
 
 from ..model.outcome import Channel
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 CHUNK = 1 << 16
 _RING = 1 << 18
 
@@ -37,12 +41,30 @@ class Capture:
         self.total += count
         return count
 
+    def add(self, data: bytes) -> None:
+        """Take what was read elsewhere."""
+        room = self.head_size - self.kept
+        if room > 0:
+            self.parts.append(data[:room])
+            self.kept += len(self.parts[-1])
+        self.total += len(data)
+        rest = data[max(0, room) :]
+        while rest:
+            self.ring = self.ring or memoryview(bytearray(max(_RING, self.tail_size * 2)))
+            count = min(len(rest), len(self.ring) - self.position)
+            self.ring[self.position : self.position + count] = rest[:count]
+            self.position = (self.position + count) % len(self.ring)
+            rest = rest[count:]
+
     def _ring_read(self, fd: int) -> int:
         if self.ring is None:
             self.ring = memoryview(bytearray(max(_RING, self.tail_size * 2)))
         count = os.readv(fd, [self.ring[self.position :]])
         self.position = (self.position + count) % len(self.ring)
         return count
+
+    def end(self, stopped: bool) -> None:
+        """A pipe into it has ended; other pipes may go on."""
 
     def channel(self) -> Channel:
         """What was kept so far."""
@@ -56,3 +78,20 @@ class Capture:
         if start >= 0:
             return bytes(self.ring[start : self.position])
         return bytes(self.ring[start:]) + bytes(self.ring[: self.position])
+
+
+class Tap:
+    """One pipe into a capture, its bytes also shown to somebody: feed gets each chunk, done the end (stopped: by us)."""
+
+    def __init__(self, capture: Capture, feed: Callable[[bytes], None], done: Callable[[bool], None]) -> None:
+        self.capture, self.feed, self.done = capture, feed, done
+
+    def read(self, fd: int) -> int:
+        data = os.read(fd, CHUNK)
+        self.capture.add(data)
+        if data:
+            self.feed(data)
+        return len(data)
+
+    def end(self, stopped: bool) -> None:
+        self.done(stopped)

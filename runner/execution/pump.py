@@ -19,10 +19,12 @@ from .tree import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..backend import Exit, Instance
     from ..model.command import Stage
     from ..model.manifest import Limits
-    from .capture import Capture
+    from .capture import Capture, Tap
     from .tree import Load
 
 GRACE = 1.0  # between TERM and KILL
@@ -36,7 +38,7 @@ _RELAYED = (SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2)
 
 class Pump:
     """sampled: names of limits that no kernel mechanism holds here (memory, processes). interrupt: a descriptor whose
-    readability cancels the request (or None)."""
+    readability cancels the request (or None). tap: asked for every pipe into a capture, by somebody who looks on."""
 
     def __init__(
         self,
@@ -49,17 +51,18 @@ class Pump:
         sampled: frozenset[str] = frozenset(),
         interrupt: int | None = None,
         relay: bool = False,
+        tap: Callable[[Capture], Tap] | None = None,
     ) -> None:
         self.instance, self.limits, self.out, self.err = instance, limits, out, err
         self.deadline, self.sampled, self.interrupt = deadline, sampled, interrupt
-        self.relayed = _RELAYED if relay else ()
+        self.relayed, self.tap = _RELAYED if relay else (), tap
         self.limit: str | None = None
         self.cancelled = False
         self.poller = select.poll()
         self.poller.register(instance.fileno(), select.POLLIN)
         if interrupt is not None:
             self.poller.register(interrupt, select.POLLIN)
-        self.readers: dict[int, Capture] = {}
+        self.readers: dict[int, Capture | Tap] = {}
         self.stdin: tuple[int, memoryview] | None = None
         self.exits: dict[int, tuple[Exit, float]] = {}
         self.started: dict[int, float] = {}
@@ -139,7 +142,7 @@ class Pump:
     def _sink(self, capture: Capture, held: list[int]) -> int:
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         held.append(theirs)
-        self.readers[ours] = capture
+        self.readers[ours] = capture if self.tap is None else self.tap(capture)
         self.poller.register(ours, select.POLLIN)
         return theirs
 
@@ -213,8 +216,9 @@ class Pump:
 
     def _forget(self, fd: int) -> None:
         self.poller.unregister(fd)
-        del self.readers[fd]
+        reader = self.readers.pop(fd)
         os.close(fd)
+        reader.end(self.limit is not None or self.cancelled)
 
     # -- limits ---------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,33 @@ class Redactor:
         self._cover = next((char for char in _COVERS if char not in used), "\n")
         self._risky = not replacement or bool(used & {replacement[0], replacement[-1]} or self._spans(replacement))
 
+    @property
+    def risky(self) -> bool:
+        """Whether the replacement beside other text may spell a secret anew."""
+        return self._risky
+
+    def is_open(self, text: str) -> bool:
+        """Whether a secret may have begun at the end of text."""
+        return self._open_end(text) > 0
+
+    def boundary(self, text: str) -> int:
+        """Behind the last newline of text that no secret can stand across, whatever follows; 0 where there is none."""
+        known = len(text) - self._open_end(text)
+        stop = text.rfind("\n", 0, known) + 1
+        for first, last in reversed(self._spans(text)):
+            if first < stop and _goes_on(text, last, stop):
+                stop = text.rfind("\n", 0, first) + 1
+        return stop
+
+    def decided(self, text: str) -> tuple[str, str]:
+        """(redacted text that nothing to come can change, the rest as it is)."""
+        stop = len(text) - self._open_end(text)
+        spans = self._spans(text)
+        for first, last in reversed(spans):
+            if first < stop and _goes_on(text, last, stop):
+                stop = first
+        return _join(text, spans, 0, stop, self.replacement), text[stop:]
+
     def __call__(self, text: str) -> str:
         spans = self._spans(text)
         return self._replaced(text, spans, 0, len(text)) if spans else text
@@ -74,10 +101,10 @@ class Redactor:
         thin = _thin(text)
         found = self._literal.spans(thin)
         if found and len(thin) < len(text):
-            found = _placed(found, text, wrapped=False)
+            found = _placed(merge(found), text, wrapped=False)
         if self._packed.forms:
             packed = _packed(thin)
-            more = self._packed.spans(packed)
+            more = merge(self._packed.spans(packed))
             found += _placed(more, text, wrapped=True) if more and len(packed) < len(text) else more
         return merge(found)
 
@@ -106,6 +133,11 @@ def slack(secrets: Iterable[str]) -> int:
     literal = max((len(form.encode()) for form in forms.literal), default=0)
     packed = max((len(form) + len(form) // 32 + 1 for form in forms.packed), default=0)  # wrapped, newlines included
     return max(literal, packed) + 3 if literal or packed else 0  # 3: what a cut character can lack
+
+
+def _goes_on(text: str, last: int, stop: int) -> bool:
+    """Whether the secret that ends at last may be one with what comes behind stop: nothing visible is between."""
+    return last >= stop or not _packed(_thin(text[last:stop]))
 
 
 def _thin(text: str) -> str:

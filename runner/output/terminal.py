@@ -57,10 +57,20 @@ def clean(text: str, mark: Callable[[str], str] | None = None) -> str:
     if _harmless(text):
         return text
     mark = mark or str
-    text = _without_sequences(mark(text.translate(_INERT))).replace("\r\n", "\n")
+    return settled(mark(text.translate(_INERT)), mark)
+
+
+def settled(text: str, mark: Callable[[str], str]) -> str:
+    """clean() for text that `inert` and mark have seen already."""
+    text = _without_sequences(text).replace("\r\n", "\n")
     if "\r" in text or "\b" in text or ERASE_ALL in text:
         text = _resolved(mark(text).replace(ERASE_ALL, "\r" + ERASE))
     return text.translate(_REST)
+
+
+def inert(text: str) -> str:
+    """Without what a terminal ignores everywhere, and every line end a newline: of a part as of the whole."""
+    return text if text.isascii() and text.isprintable() else text.translate(_INERT)
 
 
 def visible(text: str) -> str:
@@ -104,8 +114,10 @@ def _without_sequences(text: str) -> str:
         return text
     import re  # only hostile or colourful output pays for it
 
-    if "\r" in text:
-        text = re.sub(_ERASE_LINE, ERASE_ALL, re.sub(_ERASE_RIGHT, ERASE, text))
+    if "\r" in text:  # asked of each line: it is shown alike alone and among others
+        text = "\n".join(
+            re.sub(_ERASE_LINE, ERASE_ALL, re.sub(_ERASE_RIGHT, ERASE, line)) if "\r" in line else line for line in text.split("\n")
+        )
     return re.sub(_SEQUENCE, "", text)
 
 
