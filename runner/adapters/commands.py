@@ -48,7 +48,8 @@ def call(argv: list[str]) -> int:
         show = (_progress_lines if options.json else _progress) if streams else None
         result = registry.call(options.tool, payload, on_output=show)
     indent = None if options.json and streams else 2
-    print(json.dumps(result.to_json(), ensure_ascii=False, indent=indent) if options.json else result.render())
+    text = json.dumps(result.to_json(), ensure_ascii=False, indent=indent) if options.json else result.render()
+    print(text, end="" if text.endswith("\n") else "\n")
     return 0 if result.failure() is None else 1
 
 

@@ -1,10 +1,10 @@
-"""Run every benchmark, or those named: python -m tests.bench [warm back oneshot output memory parallel work import]."""
+"""Run every benchmark, or those named: python -m tests.bench [warm back big oneshot output pipeline parallel work import]."""
 
 from __future__ import annotations
 
 import sys
 
-from . import oneshot, output, parallel, warm, work
+from . import oneshot, output, parallel, pipeline, warm, work
 
 TABLE = {
     "warm": warm.paused,
@@ -13,6 +13,7 @@ TABLE = {
     "oneshot": oneshot.oneshot,
     "import": oneshot.imports,
     "output": output.flood,
+    "pipeline": pipeline.eight_stages,
     "parallel": parallel.many,
     "work": work.tax,
 }
