@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from runner.errors import Refusal
@@ -10,6 +11,7 @@ from runner.model.paths import inside
 from runner.model.record import Record
 
 from . import wire
+from .channel import LauncherError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class LauncherInstance:
             )  # fmt: skip
         for part in (*program.interpreters, program, *stage.files):
             if part.content is not None and not self.bare:
-                self._place(part)
+                self._place(part, "script_changed" if part in stage.files else "executable_changed")
         key = None if program.content is not None else _key(program)
         path = program.path if key and not self._replaceable(program.path) else program.canonical
         record = wire.encode_start(path, stage.cwd, (program.path, *stage.arguments), stage.environment, key)
@@ -67,15 +69,23 @@ class LauncherInstance:
     def _replaceable(self, path: str) -> bool:
         return any(inside(path, root) for root in self.write)
 
-    def _place(self, part: Executable) -> None:
-        """Each verified file once per instance; a second version of one path would be another program under its name."""
+    def _place(self, part: Executable, changed: str) -> None:
+        """Each verified file once per instance; a second version of one path would be another program under its name.
+
+        changed: the code of a file that left its path between the check and now, which no copy can be put over.
+        """
         assert part.content is not None
         known = self.placed.get(part.canonical)
         if known is None:
-            self.worker.place_copy(part.content, part.canonical)
+            try:
+                self.worker.place_copy(part.content, part.canonical)
+            except LauncherError as error:
+                if error.step != "copy" or error.number not in (errno.ENOENT, errno.ENOTDIR):
+                    raise
+                raise Refusal(f"`{part.path}` was replaced after it was checked", code=changed) from error
             self.placed[part.canonical] = part.fingerprint.sha256
         elif known != part.fingerprint.sha256:
-            raise Refusal(f"`{part.path}` has changed since it ran in this request", code="executable_changed")
+            raise Refusal(f"`{part.path}` has changed since it ran in this request", code=changed)
 
     def exits(self) -> list[tuple[int, Exited]]:
         return [(stage, self._exited(ended)) for stage, ended in self.worker.ended()]
