@@ -16,7 +16,8 @@ SUPPORTED = frozenset((
     "shell.tool.stream.v1",
     "shell.backend.landlock.v1", "shell.backend.direct.v1",
     "shell.resource_limits.v1",
-    "shell.secret.literal.v1",
+    "shell.secret.literal.v1", "shell.secret.file.v1",
+    "shell.matcher.regex.v1",
 ))  # fmt: skip
 
 

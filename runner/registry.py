@@ -98,7 +98,7 @@ class Registry:
         try:
             parsed = parse_payload(
                 spec, payload, max_stdin=runtime.limits.max_stdin, request_id=request_id,
-                environment=runtime.environment, resolve_path=runtime.resolve_path,
+                environment=runtime.environment, resolve_path=runtime.live.place,
             )  # fmt: skip
             if parsed.secrets:
                 secrets = (*secrets, *parsed.secrets)

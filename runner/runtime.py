@@ -6,24 +6,21 @@ built, secrets loaded, aliases pinned, one sandbox prepared. Calls share it; eac
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from time import monotonic
 
-from . import backend, environment, host, toolchains
-from .compiler.variables import resolve as resolve_expression
+from . import backend, host
 from .decision import capabilities, effects, policy
 from .decision.matchers import Subject
-from .enact import CONFINED, ENFORCEABLE, Ran, captures, home_of, outcome_of, require_visible, sampled, total_memory
+from .enact import Ran, captures, outcome_of, require_visible, sampled
 from .errors import DigestMismatch, IsolationError, ManifestError, Refusal
 from .execution.capture import Capture, Tap
 from .execution.pump import Pump
-from .model.command import Access, Command, Request, Stage
+from .grammar import GrammarError, parse_single
+from .instantiate import instantiate
+from .model.command import Command, Request, Stage
 from .model.outcome import Outcome
-from .model.paths import inside
 from .output.redact import Redactor, slack
-from .planning import limits as limit_table
-from .planning.hidden import default_hidden
 from .share import profile_path
 
 TYPE_CHECKING = False
@@ -31,12 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .model.command import Decision, Effect, Executable, PinnedFile, Pipeline
-    from .model.manifest import Manifest, Root, RuntimeSpec
+    from .model.manifest import Manifest, Rule, RuntimeSpec
     from .model.outcome import Status
     from .output.live import Stream
-
-_VIEW = ("private_tmp", "proc", "dev")
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")  # the sandbox's own, nobody's data
 
 
 class Runtime:
@@ -46,123 +40,36 @@ class Runtime:
         self, manifest: Manifest, spec: RuntimeSpec, bases: Mapping[str, str], environ: Mapping[str, str]
     ) -> None:
         self.spec, self.manifest_sha256 = spec, manifest.sha256
-        self.bases = {**bases, "source_dir": spec.source.folder or bases["source_dir"]}
-        limit_table.check(spec.limits)
-        self.limits = limit_table.with_defaults(spec.limits, total_memory())
-        self.environment, passed = environment.build(spec.environment, environ, self.resolve_path)
-        self.secrets = (*passed, *_secrets(spec, environ))
+        live = instantiate(spec, bases, environ)
+        self.live, self.limits, self.access = live, live.limits, live.access
+        self.environment, self.secrets = live.environment, live.secrets
+        self.variables = tuple(live.environment.items())
         self.redactor = Redactor(self.secrets, spec.secrets.replacement) if self.secrets else None
         self.slack = slack(self.secrets)
-        self.aliases = tuple(alias.replace(path=self.resolve_path(alias.path)) for alias in spec.resolver.executables)
-        self.search_path = self._search_path()
-        self.trusted = tuple(os.path.realpath(self.resolve_path(path)) for path in spec.resolver.trusted_roots)
-        self.access = self._access(environ)
-        self.ceiling = self._ceiling()
         with open(profile_path("effects", "builtin.toml"), encoding="utf-8") as file:
             self.effects = effects.load(file.read())
+        self.judged: dict[tuple[Command, Executable, str], tuple[tuple[Effect, ...], Decision]] = {}
         self._pin()
+        self._check_examples()
         self.backend_name, self.sandbox = self._prepare()
         self.sampled = sampled(self.sandbox)
-        self._fit_environment()
-        self.variables = tuple(self.environment.items())
-        self.judged: dict[tuple[Command, Executable, str], tuple[tuple[Effect, ...], Decision]] = {}
 
     # -- making it live -------------------------------------------------------------------------------------------
 
-    def resolve_path(self, expression: str) -> str:
-        """A path expression's absolute form; links are resolved where it matters, not here."""
-        return resolve_expression(expression, self.bases)
-
-    def _fit_environment(self) -> None:
-        """Inherited folders as they are inside: the home at its real path, no temporary folder of the host's."""
-        written = {operation.name for operation in self.spec.environment.operations if operation.kind == "set"}
-        if "HOME" in self.environment and "HOME" not in written:
-            self.environment["HOME"] = self.access.home
-        folder = os.path.realpath(self.environment.get("TMPDIR", "/tmp"))
-        if "TMPDIR" not in written and not any(inside(folder, root) for root in self.access.write):
-            self.environment.pop("TMPDIR", None)
-
-    def _search_path(self) -> tuple[str, ...]:
-        declared = self.spec.resolver.search_path
-        if declared:
-            return tuple(self.resolve_path(path) for path in declared)
-        return tuple(self.environment["PATH"].split(":"))
-
-    def _access(self, environ: Mapping[str, str]) -> Access:
-        declared = self.spec.capabilities
-        read, write = self._roots(declared.read, environ), self._roots(declared.write, environ)
-        home = home_of({"HOME": self.environment.get("HOME") or self.bases["home"]})
-        hidden = tuple(os.path.realpath(self.resolve_path(path)) for path in declared.hide)
-        aliases = tuple(place for alias in self.aliases for place in toolchains.companion(os.path.realpath(alias.path), home))
-        tools = tuple(dict.fromkeys((*toolchains.discover(":".join(self.search_path), home), *aliases)))
-        return Access(
-            cwd=self._cwd(),
-            read=read,
-            write=write,
-            hide=(*hidden, *default_hidden(home, (*read, *write), tools)),
-            protect=tuple(os.path.realpath(self.resolve_path(path)) for path in declared.protect),
-            tools=tools,
-            network=declared.network,
-            home=home,
-            limits=self.limits,
-            required=self._required(),
-        ).replace(**self._view_options())
-
-    def _roots(self, roots: tuple[Root, ...], environ: Mapping[str, str]) -> tuple[str, ...]:
-        found = []
-        for root in roots:
-            if root.path_env is not None and root.path_env not in environ:
-                if root.optional:
-                    continue
-                raise ManifestError(
-                    f"the environment has no `{root.path_env}`, a declared root", code="shell.capability_path_missing"
-                )
-            path = environ[root.path_env] if root.path_env is not None else self.resolve_path(root.path or "")
-            real = os.path.realpath(path)
-            if not os.path.exists(real):
-                raise ManifestError(
-                    f"the root `{path}` does not exist", code="shell.directory_unavailable", remedy="make it, or declare another"
-                )
-            found.append(real)
-        return tuple(dict.fromkeys(found))
-
-    def _cwd(self) -> str:
-        path = os.path.realpath(self.resolve_path(self.spec.cwd))
-        if not os.path.isdir(path):
-            raise ManifestError(f"the working folder `{path}` does not exist", code="shell.directory_unavailable")
-        return path
-
-    def _required(self) -> frozenset[str]:
-        """Constraints that must hold fully: what the sandbox is, and everything the author asked for by name."""
-        declared = self.spec.declared
-        if self.spec.capabilities.sandbox != "required":
-            return frozenset()
-        names = CONFINED | {name for name in ENFORCEABLE if f"limits.{name}" in declared}
-        names |= {name for name in ("protect", "hide") if f"capabilities.{name}" in declared}
-        return names | {name for name in _VIEW if f"backends.landlock.{name}" in declared}
-
-    def _view_options(self) -> dict[str, bool]:
-        for item in self.spec.backends.values:
-            if item.kind == "landlock":
-                options = dict(item.options)
-                return {name: bool(options[name]) for name in ("private_tmp", "proc") if name in options}
-        return {}
-
-    def _ceiling(self) -> capabilities.Ceiling:
-        declared, access = self.spec.capabilities, self.access
-        return capabilities.Ceiling(
-            read=(*access.read, *_DEVICES, *((access.home,) if access.home != "/" else ())),
-            write=(*access.write, *_DEVICES),
-            hide=access.hide,
-            protect=access.protect,
-            network=declared.network,
-            child_processes=declared.child_processes,
-            arbitrary_code=declared.arbitrary_code,
-            privilege_change=declared.privilege_change,
-        )
+    def _check_examples(self) -> None:
+        """What the author wrote beside a rule must be what the whole policy says."""
+        for rule in self.live.policy.rules:
+            for example in rule.examples:
+                try:
+                    command = parse_single(example.argv)
+                    said = self._judge(command, self._resolve(command.program), "structured")[1].verdict
+                except (GrammarError, Refusal) as error:
+                    raise _example(rule, f"`{example.argv}` cannot be decided: {error}") from error
+                if said != example.action:
+                    raise _example(rule, f"`{example.argv}` is decided `{said}`, not `{example.action}`")
 
     def _pin(self) -> None:
-        for alias in self.aliases:
+        for alias in self.live.aliases:
             try:
                 self._resolve(alias.id)
             except Refusal as error:
@@ -247,8 +154,8 @@ class Runtime:
 
     def _resolve(self, program: str) -> Executable:
         return host.resolve(
-            program, aliases=self.aliases, search_path=self.search_path, cwd=self.access.cwd,
-            trusted_roots=self.trusted, write_roots=self.access.write,
+            program, aliases=self.live.aliases, search_path=self.live.search_path, cwd=self.access.cwd,
+            trusted_roots=self.live.trusted, write_roots=self.access.write,
         )  # fmt: skip
 
     def _plan_all(self, request: Request, index: int) -> tuple[Stage, ...]:
@@ -259,7 +166,7 @@ class Runtime:
         """Resolve, infer, check, decide: the Stage, or the Refusal that says at which step it ended."""
         executable = self._resolve(command.program)
         found, decision = self._judge(command, executable, request.kind)
-        capabilities.check(found, self.ceiling, host.canonicalise)  # where paths lead may change: asked every time
+        capabilities.check(found, self.live.ceiling, host.canonicalise)  # where paths lead may change: asked every time
         policy.require_allowed(decision)
         stage = Stage(executable=executable, arguments=command.arguments, cwd=self.access.cwd, environment=self.variables)
         if request.script is not None:
@@ -283,14 +190,25 @@ class Runtime:
         key = (command, executable, kind)
         if key not in self.judged:
             found = effects.RAW if kind == "raw_shell" else effects.infer(command, executable, self.access.cwd, self.effects)
-            subject = Subject(command=command, executable=executable, effects=found)
+            subject = Subject(
+                command=command, executable=executable, effects=found, kind=kind, canonicalise=host.canonicalise
+            )
+            judged = found, policy.decide(self.live.policy, subject)
+            if self.live.fleeting:
+                return judged
             if len(self.judged) >= 64 or executable.content is not None:
                 self.judged.clear()
-            self.judged[key] = (found, policy.decide(self.spec.policy, subject))
+            self.judged[key] = judged
         return self.judged[key]
 
     def close(self) -> None:
         self.sandbox.close()
+
+
+def _example(rule: Rule, message: str) -> ManifestError:
+    return ManifestError(
+        f"an example of the rule `{rule.id}`: {message}", code="shell.policy_example_failed", remedy="mend the rule, or the example"
+    )
 
 
 def _tap(stream: Stream, out: Capture, capture: Capture) -> Tap:
@@ -306,18 +224,6 @@ def _tap(stream: Stream, out: Capture, capture: Capture) -> Tap:
             stream.publish(channel, pipe.end(stopped=stopped))
 
     return Tap(capture, feed, done)
-
-
-def _secrets(spec: RuntimeSpec, environ: Mapping[str, str]) -> tuple[str, ...]:
-    found = []
-    for source in spec.secrets.sources:
-        if source.kind == "literal":
-            found.append(source.value)
-        elif source.name in environ:
-            found.append(environ[source.name])
-        elif not source.optional:
-            raise ManifestError(f"the environment has no `{source.name}`, a declared secret", code="shell.environment_missing")
-    return tuple(value for value in found if value)
 
 
 def _selected(pipeline: Pipeline, before: Status | None) -> bool:

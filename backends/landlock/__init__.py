@@ -65,6 +65,8 @@ class LandlockSandbox:
             self.table = file.read()
         self.mode = Mode(flags=0, proc=False)
         self.hidden: tuple[str, ...] = ()
+        self.protected: tuple[str, ...] = ()
+        self.patterns = any("*" in name for name in self.access.protect)
         self.times: list[int] = []
         self.view = view.View(ops=(), rules=(), roots=(), declared=())
         self.reported: tuple[Mode, tuple[Enforcement, ...]] | None = None
@@ -96,7 +98,7 @@ class LandlockSandbox:
         userns = bool(mode.flags & wire.USERNS)
         if mode.flags & wire.MOUNTNS:
             size = self.access.limits.tmp_size or 0
-            self.hidden = view.hidden_now(self.access)
+            self.hidden, self.protected = view.hidden_now(self.access), view.protected_now(self.access)
             self.view = view.build(self.access, self.table, size, proc=mode.proc, old_proc=userns)
         else:
             self.view = view.bare_rules(self.access, self.table)
@@ -208,6 +210,8 @@ class LandlockSandbox:
 
     def _hides_the_same(self, times: list[int]) -> bool:
         """Names to hide may have come or gone; the roots' own time stamps say whether it is worth looking."""
+        if self.patterns and view.protected_now(self.access) != self.protected:
+            return False
         if times == self.times and not self.access.hide:
             return True
         self.times = times

@@ -145,7 +145,7 @@ class _Builder:
         """Tools, read and write roots by depth; a path granted twice has the stronger grant."""
         grants = dict.fromkeys((*self.access.tools, *expand(self.access.read)), rights.READ)
         grants |= dict.fromkeys(self.access.write, rights.WRITE)
-        for path in self.access.protect:
+        for path in protected_now(self.access):
             self.protect(path, grants)
         for path in sorted(grants, key=lambda item: (item.count("/"), item)):
             flags = 0 if grants[path] == rights.WRITE else wire.READ_ONLY
@@ -180,7 +180,7 @@ class _Builder:
         """Everything whose inode this view is about, zeros for a protected name that is missing: once something else stands
         there, the view is out of date."""
         roots = tuple((path, *self.keys[path]) for path in (*self.access.read, *self.access.write) if path in self.keys)
-        return roots + tuple((path, *self.keys.get(path, (0, 0))) for path in self.access.protect)
+        return roots + tuple((path, *self.keys.get(path, (0, 0))) for path in protected_now(self.access))
 
     # -- fresh for every instance ---------------------------------------------------------------------------------
 
@@ -231,6 +231,20 @@ def hidden_now(access: Access) -> tuple[str, ...]:
         if root != "/" and os.path.isdir(root):
             names += [f"{root}/{name}" for name in os.listdir(root) if name == ".env" or name.startswith(".env.")]
     return tuple(dict.fromkeys(name for name in names if not any(inside(root, name) for root in roots)))
+
+
+def protected_now(access: Access) -> tuple[str, ...]:
+    """The protected names; one with `*` stands for what exists at this moment."""
+    found: list[str] = []
+    for name in access.protect:
+        if "*" not in name:
+            found.append(name)
+            continue
+        import glob
+
+        pattern = "*".join(map(glob.escape, name.split("*")))
+        found += sorted(map(os.path.realpath, glob.iglob(pattern, include_hidden=True)))
+    return tuple(dict.fromkeys(found))
 
 
 def expand(roots: tuple[str, ...]) -> list[str]:

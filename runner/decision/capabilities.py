@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import Refusal
-from ..model.paths import inside
+from ..model.paths import covers, inside
 from ..model.record import Record
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def _allowed(effect: Effect, ceiling: Ceiling, canonicalise: Callable[[str], str
     if any(inside(path, name) for name in ceiling.hide):
         return False
     if effect.kind == "write":
-        kept = any(inside(path, name) for name in ceiling.protect)
+        kept = any(covers(name, path) for name in ceiling.protect)
         return not kept and any(inside(path, root) for root in ceiling.write)
     return any(inside(path, root) for root in (*ceiling.read, *ceiling.write))
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
+from ..errors import ManifestError
+from ..model.paths import inside
 from ..model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from ..model.command import Command, Effect, Executable
     from ..model.manifest import Matcher
@@ -19,6 +24,8 @@ class Subject(Record):
     command: Command
     executable: Executable
     effects: tuple[Effect, ...] = ()
+    kind: str = "structured"  # of the request
+    canonicalise: Callable[[str], str] = staticmethod(os.path.normpath)  # type: ignore[assignment]  # bare, it would bind
     sure: bool = False
 
 
@@ -42,6 +49,56 @@ def _called(text: str | None, subject: Subject) -> bool:
     return program == text and (not subject.sure or subject.executable.trusted or "/" in program)
 
 
+def _regex(pattern: str) -> Any:
+    """Compiled once. RE2: linear in the text whatever the pattern, so no model can stall a decision with a name."""
+    if pattern not in _compiled:
+        try:
+            import re2
+        except ImportError as error:
+            raise ManifestError(
+                "`<program_regex>` needs the package google-re2", code="shell.unsupported_feature",
+                remedy="install `fumehood[regex]`, or use `<program>` or `<basename>`",
+            ) from error  # fmt: skip
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            _compiled[pattern] = re2.compile(pattern, options)
+        except re2.error as error:
+            why = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else str(error)
+            raise ManifestError(
+                f"`{pattern}` is no regular expression (RE2): {why}", code="shell.invalid_program_regex",
+                remedy="there are no back references and no look-around",
+            ) from error  # fmt: skip
+    return _compiled[pattern]
+
+
+_compiled: dict[str, Any] = {}
+
+
+def _spelled(matcher: Matcher, subject: Subject) -> bool:
+    program = subject.command.program
+    found = _regex(matcher.value or "").search(program) is not None
+    return found and (not subject.sure or subject.executable.trusted or "/" in program)
+
+
+def _begins(values: tuple[str, ...], subject: Subject) -> bool:
+    words = (subject.command.program, *subject.command.arguments)
+    return words[: len(values)] == values and _called(words[0], subject)
+
+
+def _affects(matcher: Matcher, subject: Subject) -> bool:
+    """Some effect of the kind; sure, only where its path leads counts, unsure also where it seems to lead."""
+    found = [effect.target for effect in subject.effects if effect.kind == matcher.value]
+    if matcher.under is None:
+        return bool(found)
+    for path in found:
+        if inside(subject.canonicalise(path), matcher.under):
+            return True
+        if not subject.sure and inside(os.path.normpath(path), matcher.under):
+            return True
+    return False
+
+
 def _basename(path: str) -> str:
     return path[path.rfind("/") + 1 :]
 
@@ -55,8 +112,33 @@ TABLE: dict[str, Callable[[Matcher, Subject], bool]] = {
     "any_command": lambda matcher, subject: True,
     "program": lambda matcher, subject: _called(matcher.value, subject),
     "basename": lambda matcher, subject: _named(matcher.value, subject),
+    "resolved_path": lambda matcher, subject: subject.executable.canonical == matcher.value,
+    "trusted_executable": lambda matcher, subject: subject.executable.trusted,
+    "program_regex": _spelled,
+    "argv_prefix": lambda matcher, subject: _begins(matcher.values, subject),
+    "argument": lambda matcher, subject: matcher.value in subject.command.arguments,
+    "argument_contains": lambda matcher, subject: any((matcher.value or "") in item for item in subject.command.arguments),
+    "effect": _affects,
+    "no_unknown_effects": lambda matcher, subject: not any(effect.kind == "unknown" for effect in subject.effects),
+    "raw_shell": lambda matcher, subject: subject.kind == "raw_shell",
     "all": lambda matcher, subject: all(matches(child, subject) for child in matcher.children),
     "any": lambda matcher, subject: any(matches(child, subject) for child in matcher.children),
     "not": lambda matcher, subject: not matches(matcher.children[0], subject.replace(sure=not subject.sure)),
 }
 
+
+def live(matcher: Matcher, place: Callable[[str], str]) -> Matcher:
+    """The matcher on this machine: its paths as place() gives them (canonical), its patterns compiled. Raises ManifestError."""
+    if matcher.kind == "program_regex":
+        _regex(matcher.value or "")
+    changes: dict[str, Any] = {"children": tuple(live(child, place) for child in matcher.children)}
+    if matcher.kind == "resolved_path":
+        changes["value"] = place(matcher.value or "")
+    if matcher.under is not None:
+        changes["under"] = place(matcher.under)
+    return matcher.replace(**changes)
+
+
+def looks_at_paths(matcher: Matcher) -> bool:
+    """Whether what it says may change while the command and the manifest stay the same."""
+    return matcher.under is not None or any(map(looks_at_paths, matcher.children))

@@ -173,10 +173,15 @@ def test_what_surely_holds_holds_in_doubt_too(matcher: Matcher, subject: Subject
     assert not _holds("allow", matcher, subject) or _holds("deny", matcher, subject)
 
 
+_ATTRIBUTES = dict.fromkeys(
+    ("program", "basename", "resolved_path", "program_regex", "argument", "argument_contains"), ' value="x"'
+) | {"argv_prefix": ' values="x,y"', "effect": ' name="read"'}
+
+
 def test_the_language_and_the_table_know_the_same_matchers() -> None:
     for kind in TABLE:
         body = "<any_command/>" if kind in ("all", "any", "not") else ""
-        value = ' value="x"' if kind in ("program", "basename") else ""
+        value = _ATTRIBUTES.get(kind, "")
         rule = f'<rule id="a" action="deny"><{kind}{value}>{body}</{kind}></rule>'
         spec = compile_text(f'<shell_access id="r"><policy>{rule}</policy></shell_access>').runtimes[0]
         decide(spec.policy, PLAIN)
