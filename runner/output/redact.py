@@ -74,8 +74,12 @@ class Redactor:
         return _join(text, self._spans(text), start, stop, SECRET)
 
     def begin(self, text: str) -> str:
-        """Unfiltered text behind a cut: without the rest of a sequence, if a piece of a secret stands behind that."""
-        for skip in sorted(sequence_rests(text))[1:]:
+        """Unfiltered text behind a cut: without the rest of a sequence, if a piece of a secret stands behind that.
+
+        Of several possible rests the longest: one that ends earlier may have a piece of another secret behind it by chance,
+        and what stands behind the longest is part of what stands behind the others.
+        """
+        for skip in sorted(sequence_rests(text), reverse=True)[:-1]:
             if self._open_start_at(clean(text[skip:].translate(_REPAINT))):
                 return text[skip:]
         return text

@@ -103,6 +103,7 @@ def test_no_piece_at_a_cut(before: str, behind: str, secret: str, limit: int, sp
     st.lists(st.sampled_from(["\x1b[0m", "\x1b[01;31m", "\x1b[K", "\x1b(B", "\x9b1m", "\x1b]0;title\x07", "\0", "\u200b"]), min_size=1, max_size=3),
     st.sampled_from(["", "\rXX\n", "\b\b\bXXX\n", "\r\x1b[K\n"]),
 )  # fmt: skip
+@example("", "aaaaaaaa", "Ünï-cödé-Gehéim", 3, 0, 34, ["\x1b]0;title\x07", "\x1b[K", "\x1b[K"], "")  # two rests, both plausible
 @settings(max_examples=600, deadline=None)
 def test_no_piece_at_a_cut_in_hostile_text(
     before: str, behind: str, secret: str, place: int, head: int, tail: int, inside: list[str], after: str
