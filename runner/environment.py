@@ -90,7 +90,7 @@ def _pass(op: EnvironmentOperation, values: dict[str, str], host: Mapping[str, s
     if op.name in host:
         values[op.name] = host[op.name]
     elif op.required:
-        raise _missing(op.name)
+        raise missing(op.name)
 
 
 def _unset(op: EnvironmentOperation, values: dict[str, str], host: Mapping[str, str], resolve: Callable[[str], str]) -> None:
@@ -114,7 +114,7 @@ def _path_env(
     if op.name in host:
         _join(values, host[op.name] + (f"/{op.suffix}" if op.suffix else ""), op.position)
     elif op.required:
-        raise _missing(op.name)
+        raise missing(op.name)
 
 
 _OPERATIONS = {
@@ -128,7 +128,8 @@ def _join(values: dict[str, str], entry: str, position: str) -> None:
     values["PATH"] = ":".join(part for part in parts if part)
 
 
-def _missing(name: str) -> ManifestError:
+def missing(name: str) -> ManifestError:
+    """A variable of the host that the declaration cannot do without."""
     return ManifestError(
         f"the environment has no `{name}`", code="shell.environment_missing", remedy=f"set `{name}`, or declare it optional"
     )

@@ -304,3 +304,12 @@ def _fixed_folder(path: str) -> bool:
 def canonicalise(path: str) -> str:
     """Where a path leads, links and `..` resolved; of what does not exist yet, the deepest existing part."""
     return os.path.realpath(path)
+
+
+def canonicalise_pattern(path: str) -> str:
+    """canonicalise() of what stands before the first `*`, the rest as it is: a file that is itself called `*` leads nowhere."""
+    fixed, star, rest = path.partition("*")
+    if not star:
+        return canonicalise(path)
+    folder, _, part = fixed.rpartition("/")
+    return canonicalise(folder or "/").rstrip("/") + "/" + part + star + rest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from . import environment, secrets, toolchains
+from . import environment, host, secrets, toolchains
 from .compiler.variables import resolve
 from .decision import capabilities, matchers
 from .enact import CONFINED, ENFORCEABLE, home_of, total_memory
@@ -61,7 +61,7 @@ def instantiate(spec: RuntimeSpec, bases: Mapping[str, str], environ: Mapping[st
     aliases = tuple(alias.replace(path=place(alias.path)) for alias in spec.resolver.executables)
     search_path = tuple(map(place, spec.resolver.search_path)) or tuple(variables["PATH"].split(":"))
     home = home_of({"HOME": variables.get("HOME") or known["home"]})
-    access = _access(spec, limits, home, toolchains_of(search_path, aliases, home), place, environ)
+    access = _access(spec, limits, home, _tools(search_path, aliases, home), place, environ)
     policy = _policy(spec.policy, place)
     return Live(
         place=place,
@@ -78,7 +78,7 @@ def instantiate(spec: RuntimeSpec, bases: Mapping[str, str], environ: Mapping[st
     )
 
 
-def toolchains_of(search_path: tuple[str, ...], aliases: tuple[Alias, ...], home: str) -> tuple[str, ...]:
+def _tools(search_path: tuple[str, ...], aliases: tuple[Alias, ...], home: str) -> tuple[str, ...]:
     """What programs found there need beside themselves."""
     companions = (place for alias in aliases for place in toolchains.companion(os.path.realpath(alias.path), home))
     return tuple(dict.fromkeys((*toolchains.discover(":".join(search_path), home), *companions)))
@@ -95,7 +95,7 @@ def _access(
         read=read,
         write=write,
         hide=(*hidden, *default_hidden(home, (*read, *write), tools)),
-        protect=tuple(_named(place(path)) for path in declared.protect),
+        protect=tuple(host.canonicalise_pattern(place(path)) for path in declared.protect),
         tools=tools,
         network=declared.network,
         home=home,
@@ -121,15 +121,6 @@ def _roots(roots: tuple[Root, ...], place: Place, environ: Mapping[str, str]) ->
             )
         found.append(real)
     return tuple(dict.fromkeys(found))
-
-
-def _named(path: str) -> str:
-    """The real path of a name that may hold `*`; from there on the backend looks for what it stands for, at each use."""
-    fixed, star, rest = path.partition("*")
-    if not star:
-        return os.path.realpath(path)
-    folder, _, part = fixed.rpartition("/")
-    return os.path.realpath(folder or "/").rstrip("/") + "/" + part + star + rest
 
 
 def _cwd(spec: RuntimeSpec, place: Place) -> str:
@@ -169,12 +160,8 @@ def _fitted(variables: dict[str, str], spec: RuntimeSpec, access: Access) -> dic
 
 
 def _policy(policy: Policy, place: Place) -> Policy:
-    """The declared rules with their paths as they are on this machine, their patterns compiled."""
-
-    def real(expression: str) -> str:
-        return os.path.realpath(place(expression))
-
-    return policy.replace(rules=tuple(rule.replace(matcher=matchers.live(rule.matcher, real)) for rule in policy.rules))
+    """The declared rules on this machine, their patterns compiled."""
+    return policy.replace(rules=tuple(rule.replace(matcher=matchers.live(rule.matcher, place)) for rule in policy.rules))
 
 
 def _ceiling(spec: RuntimeSpec, access: Access) -> capabilities.Ceiling:

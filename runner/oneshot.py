@@ -129,7 +129,7 @@ def plan_access(job: Job) -> Access:
         read=read,
         write=write,
         hide=(*hide, *default_hidden(home, (*read, *write), tools)),
-        protect=tuple(os.path.realpath(path) for path in job.protect),
+        protect=tuple(host.canonicalise_pattern(os.path.abspath(path)) for path in job.protect),
         tools=tools,
         network=job.network,
         home=home,

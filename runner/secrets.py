@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import stat
-
+from .environment import missing
 from .errors import ManifestError
+from .share import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,17 +27,14 @@ def _literal(source: SecretSource, environ: Mapping[str, str], place: Callable[[
 
 def _from_env(source: SecretSource, environ: Mapping[str, str], place: Callable[[str], str]) -> str:
     if source.name not in environ and not source.optional:
-        raise ManifestError(
-            f"the environment has no `{source.name}`, a declared secret", code="shell.environment_missing",
-            remedy=f"set `{source.name}`, or declare it optional",
-        )  # fmt: skip
+        raise missing(source.name)
     return environ.get(source.name, "")
 
 
 def _from_file(source: SecretSource, environ: Mapping[str, str], place: Callable[[str], str]) -> str:
     path = place(source.name)
     try:
-        data = _content(path)
+        data = read_regular(path, _LARGEST)
     except FileNotFoundError as error:
         if source.optional:
             return ""
@@ -56,19 +52,8 @@ def _from_file(source: SecretSource, environ: Mapping[str, str], place: Callable
     return text
 
 
-def _content(path: str) -> bytes:
-    """A regular file, whole. Opened without blocking: a pipe in its place must not hold the host up."""
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise _unloaded(path, "it is no regular file")
-        data = file.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
-        raise _unloaded(path, f"it is larger than {_LARGEST} bytes")
-    return data
-
-
 def _unloaded(path: str, why: str) -> ManifestError:
-    return ManifestError(f"the secret file `{path}` cannot be loaded: {why}", code="shell.secret_load_failed", remedy="name another file")
+    return ManifestError(f"the secret file `{path}` cannot be loaded: {why}", code="shell.secret_load_failed", remedy="name a readable text file")
 
 
 _LOADERS = {"literal": _literal, "from_env": _from_env, "from_file": _from_file}

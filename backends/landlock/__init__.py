@@ -64,9 +64,6 @@ class LandlockSandbox:
         with open(profile_path("views", "linux.view"), encoding="utf-8") as file:
             self.table = file.read()
         self.mode = Mode(flags=0, proc=False)
-        self.hidden: tuple[str, ...] = ()
-        self.protected: tuple[str, ...] = ()
-        self.patterns = any("*" in name for name in self.access.protect)
         self.times: list[int] = []
         self.view = view.View(ops=(), rules=(), roots=(), declared=())
         self.reported: tuple[Mode, tuple[Enforcement, ...]] | None = None
@@ -98,7 +95,6 @@ class LandlockSandbox:
         userns = bool(mode.flags & wire.USERNS)
         if mode.flags & wire.MOUNTNS:
             size = self.access.limits.tmp_size or 0
-            self.hidden, self.protected = view.hidden_now(self.access), view.protected_now(self.access)
             self.view = view.build(self.access, self.table, size, proc=mode.proc, old_proc=userns)
         else:
             self.view = view.bare_rules(self.access, self.table)
@@ -206,16 +202,17 @@ class LandlockSandbox:
             if (info.st_dev, info.st_ino) != (device, inode):
                 return False
             times.append(info.st_mtime_ns)
-        return self._hides_the_same(times)
+        return self._same_names(times)
 
-    def _hides_the_same(self, times: list[int]) -> bool:
-        """Names to hide may have come or gone; the roots' own time stamps say whether it is worth looking."""
-        if self.patterns and view.protected_now(self.access) != self.protected:
+    def _same_names(self, times: list[int]) -> bool:
+        """Names to hide or protect may have come or gone; for what is hidden by default the roots' own time stamps say
+        whether it is worth looking."""
+        if view.protected_now(self.access) != self.view.protected:
             return False
         if times == self.times and not self.access.hide:
             return True
         self.times = times
-        return view.hidden_now(self.access) == self.hidden
+        return view.hidden_now(self.access) == self.view.masked
 
     def enforcement(self) -> tuple[Enforcement, ...]:
         if self.reported is None or self.reported[0] is not self.mode:

@@ -12,7 +12,7 @@ import stat
 
 from backends.launcher import wire
 from runner.model.command import Access
-from runner.model.paths import inside
+from runner.model.paths import inside, only_star
 from runner.model.record import Record
 
 from . import rights
@@ -26,12 +26,15 @@ _FILE_LIMIT = 4 << 20
 
 class View(Record):
     """ops and rules for the launcher; roots: everything bound; declared: (path, device, inode) of the roots of the
-    declaration, to be found unchanged before each use (what the system's folders are, only an administrator changes)."""
+    declaration, to be found unchanged before each use (what the system's folders are, only an administrator changes);
+    masked, protected: the names that were hidden and protected when it was built."""
 
     ops: tuple[wire.Op, ...]
     rules: tuple[tuple[str, int], ...]
     roots: tuple[str, ...]
     declared: tuple[tuple[str, int, int], ...]
+    masked: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
 
 
 class _Builder:
@@ -44,6 +47,7 @@ class _Builder:
         self.private: list[str] = []
         self.parked: list[tuple[str, str]] = []
         self.seen: set[str] = set()
+        self.masked, self.protected = hidden_now(access), protected_now(access)
         self.proc, self.old_proc = proc, fresh_proc_needs_old
         self.table = [line.split() for line in table.splitlines() if line and not line.startswith("#")]
 
@@ -54,7 +58,13 @@ class _Builder:
         self.granted()
         self.per_instance()
         self.hidden()
-        return View(ops=tuple(self.ops), rules=tuple(self.rules), roots=tuple(self.roots), declared=self.declared())
+        return self.view()
+
+    def view(self) -> View:
+        return View(
+            ops=tuple(self.ops), rules=tuple(self.rules), roots=tuple(self.roots), declared=self.declared(),
+            masked=self.masked, protected=self.protected,
+        )  # fmt: skip
 
     def add(self, kind: int, path: str, **fields: Any) -> None:
         self.ops.append(wire.Op(kind=kind, path=path, **fields))
@@ -145,7 +155,7 @@ class _Builder:
         """Tools, read and write roots by depth; a path granted twice has the stronger grant."""
         grants = dict.fromkeys((*self.access.tools, *expand(self.access.read)), rights.READ)
         grants |= dict.fromkeys(self.access.write, rights.WRITE)
-        for path in protected_now(self.access):
+        for path in self.protected:
             self.protect(path, grants)
         for path in sorted(grants, key=lambda item: (item.count("/"), item)):
             flags = 0 if grants[path] == rights.WRITE else wire.READ_ONLY
@@ -180,7 +190,7 @@ class _Builder:
         """Everything whose inode this view is about, zeros for a protected name that is missing: once something else stands
         there, the view is out of date."""
         roots = tuple((path, *self.keys[path]) for path in (*self.access.read, *self.access.write) if path in self.keys)
-        return roots + tuple((path, *self.keys.get(path, (0, 0))) for path in protected_now(self.access))
+        return roots + tuple((path, *self.keys.get(path, (0, 0))) for path in self.protected)
 
     # -- fresh for every instance ---------------------------------------------------------------------------------
 
@@ -200,7 +210,7 @@ class _Builder:
 
     def hidden(self) -> None:
         """Mask names that exist now; where a parked root holds them, mask them there, they move along."""
-        for path in (*hidden_now(self.access), *self.sockets()):
+        for path in (*self.masked, *self.sockets()):
             place = path
             for where, root in self.parked:
                 if inside(path, root):
@@ -242,8 +252,7 @@ def protected_now(access: Access) -> tuple[str, ...]:
             continue
         import glob
 
-        pattern = "*".join(map(glob.escape, name.split("*")))
-        found += sorted(map(os.path.realpath, glob.iglob(pattern, include_hidden=True)))
+        found += sorted(map(os.path.realpath, glob.iglob(only_star(name), include_hidden=True)))
     return tuple(dict.fromkeys(found))
 
 
@@ -288,7 +297,7 @@ def bare_rules(access: Access, table: str) -> View:
         builder.rules.append((os.path.realpath("/etc/resolv.conf"), rights.READ))
     builder.roots += [os.path.realpath(path) for path, access in builder.rules if access == rights.READ]
     builder.granted()
-    return View(ops=(), rules=tuple(builder.rules), roots=tuple(builder.roots), declared=builder.declared())
+    return builder.view().replace(ops=())
 
 
 def _plain(path: str, flags: int) -> int:

@@ -52,9 +52,11 @@ class LauncherInstance:
                 "this host cannot keep a script from changing while it is read: no mount namespace", code="sandbox_unavailable",
                 remedy="make the script root's own, or run where `fumehood doctor` shows a view",
             )  # fmt: skip
-        for part in (*program.interpreters, program, *stage.files):
-            if part.content is not None and not self.bare:
-                self._place(part, "script_changed" if part in stage.files else "executable_changed")
+        if not self.bare:
+            for part in (*program.interpreters, program):
+                self._place(part, "executable_changed")
+            for file in stage.files:
+                self._place(file, "script_changed")
         key = None if program.content is not None else _key(program)
         path = program.path if key and not self._replaceable(program.path) else program.canonical
         record = wire.encode_start(path, stage.cwd, (program.path, *stage.arguments), stage.environment, key)
@@ -70,11 +72,12 @@ class LauncherInstance:
         return any(inside(path, root) for root in self.write)
 
     def _place(self, part: Executable, changed: str) -> None:
-        """Each verified file once per instance; a second version of one path would be another program under its name.
+        """Each file with verified bytes once per instance; a second version of one path would be another program under its name.
 
         changed: the code of a file that left its path between the check and now, which no copy can be put over.
         """
-        assert part.content is not None
+        if part.content is None:
+            return
         known = self.placed.get(part.canonical)
         if known is None:
             try:

@@ -5,11 +5,9 @@ A document is one root element of any name whose children are the declarations, 
 
 from __future__ import annotations
 
-import os
-import stat
-
 from ..errors import DeclarationError
 from ..model.record import Record
+from ..share import read_regular
 
 SIZE_LIMIT = 4 << 20
 DECLARATIONS = frozenset({"shell_access", "tool", "script", "moderator_runtime", "import"})
@@ -58,19 +56,9 @@ def fail(problems: list[Problem]) -> DeclarationError:
 def read_bytes(path: str) -> bytes:
     """The file's content. A FIFO, a device, a folder or an oversized file is an error, never a wait."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return read_regular(path, SIZE_LIMIT)
     except OSError as error:
         raise _unreadable(path, str(error.strerror).lower()) from error
-    try:  # looked at before it is wrapped: wrapping a folder fails by itself, and leaves the descriptor open
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode):
-            raise _unreadable(path, "not a regular file")
-        if info.st_size > SIZE_LIMIT:
-            raise _unreadable(path, f"larger than {SIZE_LIMIT} bytes")
-        with open(fd, "rb", closefd=False) as file:
-            return file.read(SIZE_LIMIT + 1)
-    finally:
-        os.close(fd)
 
 
 def _unreadable(path: str, why: str) -> DeclarationError:

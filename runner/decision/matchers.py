@@ -44,9 +44,13 @@ def _named(name: str | None, subject: Subject) -> bool:
 
 
 def _called(text: str | None, subject: Subject) -> bool:
-    """By the requested text. Sure, a bare name counts only of a trusted file: what it finds is not the author's choice."""
-    program = subject.command.program
-    return program == text and (not subject.sure or subject.executable.trusted or "/" in program)
+    return subject.command.program == text and _chosen(subject)
+
+
+def _chosen(subject: Subject) -> bool:
+    """Whether the requested text counts. Sure, a bare name does only of a trusted file: what it finds is not the author's
+    choice."""
+    return not subject.sure or subject.executable.trusted or "/" in subject.command.program
 
 
 def _regex(pattern: str) -> Any:
@@ -76,27 +80,34 @@ _compiled: dict[str, Any] = {}
 
 
 def _spelled(matcher: Matcher, subject: Subject) -> bool:
-    program = subject.command.program
-    found = _regex(matcher.value or "").search(program) is not None
-    return found and (not subject.sure or subject.executable.trusted or "/" in program)
+    return _regex(matcher.value or "").search(subject.command.program) is not None and _chosen(subject)
 
 
 def _begins(values: tuple[str, ...], subject: Subject) -> bool:
     words = (subject.command.program, *subject.command.arguments)
-    return words[: len(values)] == values and _called(words[0], subject)
+    return words[: len(values)] == values and _chosen(subject)
+
+
+def _is(path: str, declared: str) -> bool:
+    return path == declared
 
 
 def _affects(matcher: Matcher, subject: Subject) -> bool:
-    """Some effect of the kind; sure, only where its path leads counts, unsure also where it seems to lead."""
+    """Unsure, one effect of the kind and below the folder is enough; sure, everything of the kind lies there."""
     found = [effect.target for effect in subject.effects if effect.kind == matcher.value]
-    if matcher.under is None:
+    if matcher.under is None or not found:
         return bool(found)
-    for path in found:
-        if inside(subject.canonicalise(path), matcher.under):
-            return True
-        if not subject.sure and inside(os.path.normpath(path), matcher.under):
-            return True
-    return False
+    enough = all if subject.sure else any
+    return enough(_stands(inside, path, subject.canonicalise(path), matcher, subject) for path in found)
+
+
+def _stands(relation: Callable[[str, str], bool], written: str, real: str, matcher: Matcher, subject: Subject) -> bool:
+    """Whether a path stands in the relation to the declared one. Sure, only where it leads and where the declared one led
+    when the manifest was made live, whoever has moved either since; unsure also where that leads now, and by their names."""
+    declared, led = matcher.values
+    if relation(real, led):
+        return True
+    return not subject.sure and (relation(os.path.normpath(written), declared) or relation(real, subject.canonicalise(declared)))
 
 
 def _basename(path: str) -> str:
@@ -112,7 +123,7 @@ TABLE: dict[str, Callable[[Matcher, Subject], bool]] = {
     "any_command": lambda matcher, subject: True,
     "program": lambda matcher, subject: _called(matcher.value, subject),
     "basename": lambda matcher, subject: _named(matcher.value, subject),
-    "resolved_path": lambda matcher, subject: subject.executable.canonical == matcher.value,
+    "resolved_path": lambda matcher, subject: _stands(_is, subject.executable.path, subject.executable.canonical, matcher, subject),
     "trusted_executable": lambda matcher, subject: subject.executable.trusted,
     "program_regex": _spelled,
     "argv_prefix": lambda matcher, subject: _begins(matcher.values, subject),
@@ -128,17 +139,17 @@ TABLE: dict[str, Callable[[Matcher, Subject], bool]] = {
 
 
 def live(matcher: Matcher, place: Callable[[str], str]) -> Matcher:
-    """The matcher on this machine: its paths as place() gives them (canonical), its patterns compiled. Raises ManifestError."""
+    """The matcher on this machine, patterns compiled. place: a path expression's absolute form; a declared path becomes
+    `values`, as written and where it leads now. Raises ManifestError."""
     if matcher.kind == "program_regex":
         _regex(matcher.value or "")
     changes: dict[str, Any] = {"children": tuple(live(child, place) for child in matcher.children)}
-    if matcher.kind == "resolved_path":
-        changes["value"] = place(matcher.value or "")
-    if matcher.under is not None:
-        changes["under"] = place(matcher.under)
+    path = matcher.value if matcher.kind == "resolved_path" else matcher.under
+    if path is not None:
+        changes["values"] = place(path), os.path.realpath(place(path))
     return matcher.replace(**changes)
 
 
 def looks_at_paths(matcher: Matcher) -> bool:
     """Whether what it says may change while the command and the manifest stay the same."""
-    return matcher.under is not None or any(map(looks_at_paths, matcher.children))
+    return matcher.under is not None or matcher.kind == "resolved_path" or any(map(looks_at_paths, matcher.children))

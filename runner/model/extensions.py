@@ -77,7 +77,8 @@ class Audit(Record):
 
 
 class Matcher(Record):
-    """kind names a row of decision.matchers. value: its argument; values: of argv_prefix; under: of effect; script,
+    """kind names a row of decision.matchers. value: its argument; values: of argv_prefix, and once live what a
+    path stands for; under: of effect; script,
     function, failure: of script_match; children: those of all, any and not."""
 
     kind: str

@@ -122,7 +122,7 @@ class SecretSource(Record):
     name: str = ""
     value: str = ""
     optional: bool = False
-    strip: bool = True  # from_file: without the white space around its content
+    strip: bool = True  # from_file: without one newline at its end
 
 
 class Secrets(Record):

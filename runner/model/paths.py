@@ -12,21 +12,14 @@ def covers(name: str, path: str) -> bool:
     """inside(path, name), where `*` in name stands for any part of one name between two slashes."""
     if "*" not in name:
         return inside(path, name)
-    wanted, given = name.split("/"), path.split("/")
-    return len(given) >= len(wanted) and all(map(_alike, wanted, given))
+    from fnmatch import fnmatchcase  # few names hold one
+
+    wanted, given = only_star(name).split("/"), path.split("/")
+    return len(given) >= len(wanted) and all(map(fnmatchcase, given, wanted))
 
 
-def _alike(pattern: str, text: str) -> bool:
-    first, *rest = pattern.split("*")
-    if not rest:
-        return text == pattern
-    if not text.startswith(first) or not text.endswith(rest[-1]) or len(text) < len(first) + len(rest[-1]):
-        return False
-    at = len(first)
-    end = len(text) - len(rest[-1])
-    for part in rest[:-1]:  # leftmost is enough: what follows only ever has more room
-        at = text.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True
+def only_star(name: str) -> str:
+    """The name as a pattern of glob and fnmatch in which `*` alone is special."""
+    from glob import escape
+
+    return "*".join(map(escape, name.split("*")))

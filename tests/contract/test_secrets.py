@@ -69,7 +69,7 @@ def test_what_is_optional(tmp_path: Path) -> None:
     with _load(tmp_path, both, {"PATH": "/usr/bin:/bin"}) as registry:
         assert _said(registry, VALUE) == f"{VALUE}\n"
     os.mkfifo(tmp_path / "token")
-    with pytest.raises(ManifestError, match="no regular file"):  # optional is about absence alone
+    with pytest.raises(ManifestError, match="not a regular file"):  # optional is about absence alone
         _load(tmp_path, both, {"PATH": "/usr/bin:/bin"})
 
 
